@@ -1,0 +1,132 @@
+"""What a manifest says about files, sides and judges, once validated. Plain data, no Django.
+
+Texts are kept as written; numbers are parsed where the schema says so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+SideName = Literal["baseline", "candidate"]
+SIDES: tuple[SideName, ...] = ("baseline", "candidate")
+
+
+@dataclass(frozen=True)
+class ScaleLabel:
+    """One canonical label, and the number it counts as (None on a nominal scale, or where it has none)."""
+
+    label: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class RubricSpec:
+    name: str
+    version: str
+    guideline: str  # the text of the guideline file, Markdown
+    scale: tuple[ScaleLabel, ...]
+
+
+@dataclass(frozen=True)
+class GeneratorSpec:
+    """What produced a raw response. Its identity is over all of this content, not over a name."""
+
+    model: str
+    prompt_version: str = ""
+    prompt_template: str = ""
+    rubric_version: str = ""
+    rubric_text: str = ""
+    label_vocabulary: tuple[str, ...] = ()
+    retry_rule: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReaderSpec:
+    """What turned a raw response into a verdict: `parser` is `id@version`, `mapping` is `name@version`."""
+
+    parser: str
+    mapping: str
+
+
+@dataclass(frozen=True)
+class SideSpec:
+    system_version: str
+    generator: GeneratorSpec
+    reader: ReaderSpec
+    run: int = 1
+    presentation_order: str = "as given"
+
+
+@dataclass(frozen=True)
+class MappingSpec:
+    """A versioned table from raw labels to canonical ones. A label outside it stays unmapped."""
+
+    name: str
+    version: str
+    approved_by: str
+    table: Mapping[str, str]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Join:
+    """How rows of a file find their case: by data row number, or by the value of a column."""
+
+    column: str | None = None  # None: by row number
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A named mend of a named fault. `split_first_column_by` names a column of the case source: where
+    the row has one cell too few, the cell that holds that column's text and the next cell's text in
+    one is cut after it."""
+
+    split_first_column_by: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One reading of one file: cases, artifacts of one or both sides, or judgments of one side.
+
+    A file with several of them is listed several times.
+    """
+
+    file: str
+    format: Literal["csv", "tsv"]
+    quoting: Literal["minimal", "none"]
+    join: Join
+    judgments_of: SideName | None
+    artifacts_of: tuple[SideName, ...]  # empty for a source of judgments
+    defines_cases: bool  # the first source: its rows are the case set, in order
+    input: str | None = None  # a column name, like the four that follow
+    output: str | None = None
+    evidence: tuple[str, ...] = ()  # ordered
+    label: str | None = None
+    raw: str | None = None
+    slices: Mapping[str, str] = field(default_factory=dict)  # slice name -> column
+    partition: str | None = None
+    cluster: str | None = None
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    # provenance: seen_output_hash | seen_evidence_hash | pipeline | cache | created_at -> column
+    repair: Repair | None = None
+
+
+@dataclass(frozen=True)
+class ReviewColumns:
+    """Where one artifact's human labels stand: one column per author, and perhaps a final one."""
+
+    authors: Mapping[str, str]  # author's pseudonym -> column
+    adjudicated: str | None = None
+
+
+@dataclass(frozen=True)
+class ReviewSource:
+    """Human labels in a file. `sides` holds `both` for a judge swap, one entry per side otherwise."""
+
+    file: str
+    format: Literal["csv", "tsv"]
+    quoting: Literal["minimal", "none"]
+    join: Join
+    mapping: str
+    sides: Mapping[str, ReviewColumns]
