@@ -17,9 +17,7 @@ def project_ensure(*, name: str, now: datetime) -> Project:
 
 def operator_of(project: Project) -> Author:
     """The author of what is done at the command line."""
-    return Author.objects.get_or_create(
-        project=project, pseudonym=OPERATOR, defaults={"kind": AuthorKind.OPERATOR}
-    )[0]
+    return Author.objects.get_or_create(project=project, pseudonym=OPERATOR, defaults={"kind": AuthorKind.OPERATOR})[0]
 
 
 @transaction.atomic
@@ -27,9 +25,7 @@ def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind 
     """A member with one role, and the author under whose pseudonym their labels stand."""
     user, _ = get_user_model().objects.get_or_create(username=username)
     Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
-    author, _ = Author.objects.get_or_create(
-        project=project, user=user, defaults={"pseudonym": username, "kind": kind}
-    )
+    author, _ = Author.objects.get_or_create(project=project, user=user, defaults={"pseudonym": username, "kind": kind})
     return author
 
 

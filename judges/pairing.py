@@ -58,6 +58,13 @@ class Pair:
     def eligible(self) -> bool:
         return self.state in ELIGIBLE
 
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """(old, new), of an eligible pair only: nothing else has verdicts on both sides."""
+        if self.old is None or self.new is None or self.old.verdict is None or self.new.verdict is None:
+            raise ValueError(f"case {self.case_id} has no verdict on a side: {self.state}")
+        return self.old.verdict, self.new.verdict
+
 
 def pair_state(old: SideReading | None, new: SideReading | None, rules: Rules) -> PairState:
     """The first of these that holds: an infrastructure fault is named before any verdict is read."""

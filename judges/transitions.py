@@ -60,8 +60,7 @@ def transitions_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) 
         if not pair.eligible:
             report.ineligible += 1
             continue
-        assert pair.old and pair.new
-        move = (str(pair.old.verdict), str(pair.new.verdict))
+        move = pair.verdicts
         report.whole.counts[move] += 1
         for name in comparison.slices:
             value = pair.slices.get(name, "")

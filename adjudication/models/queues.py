@@ -74,6 +74,7 @@ class SlotKind(models.TextChoices):
 class SlotState(models.TextChoices):
     OPEN = "open"
     DONE = "done"
+    WITHDRAWN = "withdrawn"  # the item was settled, or handed to the adjudicator, without this answer
 
 
 class Slot(models.Model):

@@ -25,7 +25,9 @@ class Lease(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["slot"], condition=Q(ended_at__isnull=True), name="one_live_lease_per_slot"),
+            models.UniqueConstraint(
+                fields=["slot"], condition=Q(ended_at__isnull=True), name="one_live_lease_per_slot"
+            ),
             models.UniqueConstraint(
                 fields=["item", "author"],
                 condition=Q(ended_at__isnull=True),

@@ -61,9 +61,7 @@ class Case(SealedOnComplete):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["case_set", "case_id", "version"], name="one_case_per_id_and_version"),
-            models.CheckConstraint(
-                condition=models.Q(partition__in=Partition.values), name="case_partition_is_known"
-            ),
+            models.CheckConstraint(condition=models.Q(partition__in=Partition.values), name="case_partition_is_known"),
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from core.models import Project
-from judges.intake.columns import ArtifactRow, CaseRow
+from judges.intake.rows import ArtifactRow, CaseRow
 from judges.models import Artifact, Case, CaseSet, LoadState, SystemVersion
 from judges.services.loads import chunks, load_begin, load_complete, load_remove, load_touch
 from judges.services.texts import texts_store

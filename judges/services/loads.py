@@ -48,17 +48,18 @@ def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] |
 
 def load_touch(target: Loaded) -> None:
     """Say that the load is alive. Part of each chunk's transaction."""
-    moved = type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).update(touched_at=timezone.now())
-    if moved != 1:
-        raise Refused(Problem(f"the load of {target} was taken over or removed"))
+    _still_loading(target, touched_at=timezone.now())
 
 
 def load_complete(target: Loaded) -> None:
     """Make everything loaded visible at once, and unalterable."""
-    moved = type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).update(state=LoadState.COMPLETE)
-    if moved != 1:
-        raise Refused(Problem(f"the load of {target} was taken over or removed"))
+    _still_loading(target, state=LoadState.COMPLETE)
     target.state = LoadState.COMPLETE
+
+
+def _still_loading(target: Loaded, **change: Any) -> None:
+    if type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).update(**change) != 1:
+        raise Refused(Problem(f"the load of {target} was taken over or removed"))
 
 
 def load_remove(target: Loaded) -> None:

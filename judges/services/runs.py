@@ -7,7 +7,7 @@ from django.db import transaction
 
 from core.errors import InputError, Problem
 from core.identity import sequence_hash, text_hash, value_hash
-from judges.intake.columns import JudgmentRow
+from judges.intake.rows import JudgmentRow
 from judges.intake.specs import SideSpec
 from judges.models import (
     Artifact,
@@ -26,6 +26,8 @@ from judges.parsing import PARSERS, Unparsed
 from judges.services.cases import Loaded
 from judges.services.loads import CHUNK, chunks, load_begin, load_complete, load_remove, load_touch
 from judges.services.texts import texts_of, texts_store
+
+CONTENT = ("raw_hash", "recorded_label", "seen_output_hash", "seen_evidence_hash", "pipeline", "cache", "made_at")
 
 
 def run_load(
@@ -74,19 +76,22 @@ def _write_judgments(run: Run, rows: list[JudgmentRow], file: str) -> None:
 
 
 def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
-    judgment = Judgment(
-        run=run,
-        artifact=artifact,
-        raw_hash=raw_hash,
-        recorded_label=row.label,
-        seen_output_hash=row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
-        seen_evidence_hash=row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
-        pipeline=row.provenance.get("pipeline", ""),
-        cache=_cache_state(row, file),
-        made_at=row.provenance.get("created_at", ""),
-    )
+    judgment = Judgment(run=run, artifact=artifact, **_content(row, raw_hash, file))
     judgment.provenance = provenance_mark(judgment, artifact)
     return judgment
+
+
+def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | None]:
+    """What a row states, as the columns of a judgment."""
+    return {
+        "raw_hash": raw_hash,
+        "recorded_label": row.label,
+        "seen_output_hash": row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
+        "seen_evidence_hash": row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
+        "pipeline": row.provenance.get("pipeline", ""),
+        "cache": _cache_state(row, file),
+        "made_at": row.provenance.get("created_at", ""),
+    }
 
 
 def _cache_state(row: JudgmentRow, file: str) -> str:
@@ -118,14 +123,15 @@ def provenance_mark(judgment: Judgment, artifact: Artifact) -> ProvenanceMark:
 def _check_judgments(run: Run, rows: Iterable[JudgmentRow], file: str, loaded: Loaded) -> None:
     problems: list[Problem] = []
     for chunk in chunks(rows):
+        given_by_case = {row.case_id: _content(row, text_hash(row.raw), file) for row in chunk}
         stored = {
-            case_id: value_hash([raw_hash, label])
-            for case_id, raw_hash, label in run.judgments.filter(
-                artifact__case__case_id__in=[row.case_id for row in chunk]
-            ).values_list("artifact__case__case_id", "raw_hash", "recorded_label")
+            content.pop("artifact__case__case_id"): value_hash(content)
+            for content in run.judgments.filter(artifact__case__case_id__in=given_by_case).values(
+                "artifact__case__case_id", *CONTENT
+            )
         }
         for row in chunk:
-            given = value_hash([text_hash(row.raw), row.label])
+            given = value_hash(given_by_case[row.case_id])
             there = stored.get(row.case_id)
             if there == given:
                 loaded.duplicate += 1
