@@ -19,6 +19,7 @@ from audits.stats.intervals import (
     two_sided_alpha,
     z_value,
 )
+from audits.stats.policies import Policy
 from audits.stats.scores import Slope
 
 MOVER = "MOVER-Wilson"
@@ -42,10 +43,15 @@ class Combined:
     fixed: Callable[[float], Interval]
     too_few: tuple[str, ...] = ()
 
-    def variance(self, level: float) -> float:
-        """V = (fixed-n half-width / z)^2."""
+    def variance(self, level: float, policy: Policy) -> float:
+        """V = (fixed-n half-width / z)^2.
+
+        A planned stop on width looks at the interval that is shown; the boundaries of the other policies need the
+        score interval, whose width falls smoothly.
+        """
         z = z_value(level)
-        return (self.fixed(z).half_width / z) ** 2
+        limits = self.limits if policy == "planned" else self.fixed
+        return (limits(z).half_width / z) ** 2
 
 
 @dataclass(frozen=True)

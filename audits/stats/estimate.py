@@ -98,7 +98,7 @@ def estimate(
     if whole and whole.too_few and state == "ok":
         state, reason = "too early", _too_few(whole.too_few)
     shown = whole if state == "ok" else None
-    at = look(policy, whole.variance(level), level=level, half_width=half_width) if shown and whole else None
+    at = look(policy, whole.variance(level, policy), level=level, half_width=half_width) if shown and whole else None
     if policy != "planned" and at is None:
         look(policy, 1.0, level=level, half_width=half_width)  # a missing width is refused before the first label too
     human = _human_only(strata, shown, level, target, use_exact) if shown else None
