@@ -1,0 +1,99 @@
+"""What a file's rows become once its columns have roles: plain rows, one case id each, everything else as written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LENGTH_BAND = "length_band"
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """One case. `partition` and `cluster` are blank where no column gives them."""
+
+    number: int
+    case_id: str
+    input: str
+    slices: Mapping[str, str]
+    partition: str
+    cluster: str
+
+
+@dataclass(frozen=True)
+class ArtifactRow:
+    number: int
+    case_id: str
+    output: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JudgmentRow:
+    """One raw response. `label` is None where the source has no label column, and as written, perhaps blank,
+    where it has one. What the judge saw is None where the file does not repeat it."""
+
+    number: int
+    case_id: str
+    label: str | None
+    raw: str
+    seen_output: str | None
+    seen_evidence: tuple[str, ...] | None
+    provenance: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """The human labels of one artifact, as written: side `both` for a judge swap. Blank ones are left out."""
+
+    number: int
+    case_id: str
+    side: str
+    authors: Mapping[str, str]
+    adjudicated: str | None
+
+
+@dataclass
+class Tally:
+    """What became of the sound rows of one reading.
+
+    `missing` rows said nothing (for labels: nothing about one side), `duplicates` repeated an earlier
+    row word for word, and `absent` counts the cases that no row was about.
+    """
+
+    rows: int = 0
+    taken: int = 0
+    missing: int = 0
+    duplicates: int = 0
+    absent: int = 0
+
+
+class CaseIndex:
+    """The ids of the case source and the rows they stand in: what every other file is joined to."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._row_of: dict[str, int] = {}
+        self._id_in: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._row_of)
+
+    def __contains__(self, case_id: str) -> bool:
+        return case_id in self._row_of
+
+    def add(self, case_id: str, number: int) -> int | None:
+        """Take a case in; or give the row that has this id already."""
+        self.rows = number
+        if case_id in self._row_of:
+            return self._row_of[case_id]
+        self._row_of[case_id] = number
+        self._id_in[number] = case_id
+        return None
+
+    def at(self, number: int) -> str | None:
+        """The case in data row `number` of the case source."""
+        return self._id_in.get(number)
+
+
+def length_band(output: str) -> str:
+    """The built-in slice: under 80 characters `short`, under 400 `medium`, else `long`."""
+    return "short" if len(output) < 80 else "medium" if len(output) < 400 else "long"

@@ -1,0 +1,44 @@
+"""What a parser is: a pure function from one response to a raw label, under a name that never changes meaning."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The raw label that was found, as written. A mapping decides what it counts as, or that it counts as nothing."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """No label can be read, and why. Never a "fail"."""
+
+    reason: str
+
+
+Result = Parsed | Unparsed
+
+
+@dataclass(frozen=True)
+class Parser:
+    """One version of one parser. A published version is never altered: its golden vectors are its specification.
+
+    `reads` says what it is given: the label that the file recorded (where the file has such a column,
+    else the raw response), or always the raw response.
+    """
+
+    id: str
+    version: str
+    parse: Callable[[str], Result]
+    reads: Literal["label", "raw"]
+
+    @property
+    def key(self) -> str:
+        return f"{self.id}@{self.version}"
+
+    def read(self, *, label: str | None, raw: str) -> Result:
+        """Read one judgment; `label` is None where its source records no label, blank where it records none here."""
+        return self.parse(raw if label is None or self.reads == "raw" else label)

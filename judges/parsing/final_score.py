@@ -1,0 +1,30 @@
+"""final-score@1: the 0 to 3 that follows the words "final score", where every such mention agrees."""
+
+import re
+
+from judges.parsing.base import Parsed, Parser, Result, Unparsed
+
+# What follows is taken with its decimals, its denominator and any alternative ("2.5", "2/3", "1 or 2"), so that
+# a number which is no grade is seen whole and refused, and never cut down to its first digit.
+MENTION = re.compile(
+    r"final\s*score\s*:?\s*\**\s*(?P<number>[-+]?[0-9][^\s*()]*(?:\s*/\s*[0-9]+)?(?:\s*(?:or|to|and|[-–])\s*[0-9]\S*)?)",
+    re.IGNORECASE,
+)
+GRADE = re.compile(r"([0-3])(?:\s*/\s*3)?")
+TRAILING = ".,;:!\"'"
+
+
+def parse(text: str) -> Result:
+    scores = set[str]()
+    for mention in MENTION.finditer(text):
+        number = mention["number"].rstrip(TRAILING)
+        grade = GRADE.fullmatch(number)
+        if grade is None:
+            return Unparsed(f"the final score {number!r} is not a grade from 0 to 3")
+        scores.add(grade[1])
+    if len(scores) > 1:
+        return Unparsed(f"final scores contradict each other: {', '.join(sorted(scores))}")
+    return Parsed(scores.pop()) if scores else Unparsed("no final score from 0 to 3")
+
+
+FINAL_SCORE_1 = Parser("final-score", "1", parse, reads="raw")

@@ -1,0 +1,258 @@
+"""Roles, joins and repetitions, on small files of our own."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError
+from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
+from judges.intake.problems import Problems
+from judges.intake.rows import ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
+from judges.intake.specs import Join, Repair, ReviewColumns, ReviewSource, Source
+
+BY_ROW = Join()
+BY_ID = Join("id")
+CASES = Source(
+    file="cases.csv",
+    format="csv",
+    quoting="minimal",
+    join=BY_ID,
+    judgments_of=None,
+    artifacts_of=("baseline", "candidate"),
+    defines_cases=True,
+    input="question",
+    output="answer",
+    evidence=("doc1", "doc2"),
+    slices={"risk": "risk"},
+    partition="part",
+    cluster="group",
+)
+CASE_FILE = (
+    "id,question,answer,doc1,doc2,risk,part,group\n"
+    "a,who,me,d1,d2,high,holdout,g1\n"
+    "b,when,now,,d2,,,\n"
+    "c,what,NA,,,low,development,g1\n"
+)
+JUDGMENTS = Source(
+    file="verdicts.csv",
+    format="csv",
+    quoting="minimal",
+    join=BY_ID,
+    judgments_of="candidate",
+    artifacts_of=(),
+    defines_cases=False,
+    output="answer",
+    label="label",
+    raw="reply",
+    provenance={"cache": "cache"},
+)
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(name: str, content: str) -> Path:
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8", newline="")
+        return path
+
+    return written
+
+
+def index_of(*ids: str) -> CaseIndex:
+    index = CaseIndex()
+    for number, case_id in enumerate(ids, start=1):
+        index.add(case_id, number)
+    return index
+
+
+def words(error: InputError) -> list[str]:
+    return [str(problem) for problem in error.problems]
+
+
+def test_cases_come_in_order_with_slices_partition_and_length_band(write: Write) -> None:
+    index, tally = CaseIndex(), Tally()
+    cases = list(read_cases(write("cases.csv", CASE_FILE), CASES, index, tally=tally))
+    assert cases == [
+        CaseRow(1, "a", "who", {"risk": "high", "length_band": "short"}, "holdout", "g1"),
+        CaseRow(2, "b", "when", {"length_band": "short"}, "", ""),
+        CaseRow(3, "c", "what", {"risk": "low", "length_band": "short"}, "development", "g1"),
+    ]
+    assert [index.at(number) for number in (0, 1, 2, 3, 4)] == [None, "a", "b", "c", None]
+    assert tally == Tally(rows=3, taken=3)
+
+
+def test_case_source_by_row_number_counts_rows(write: Write) -> None:
+    source = replace(CASES, join=BY_ROW)
+    assert [case.case_id for case in read_cases(write("cases.csv", CASE_FILE), source, CaseIndex())] == ["1", "2", "3"]
+
+
+def test_second_row_with_the_same_case_id_names_both_rows(write: Write) -> None:
+    path = write("cases.csv", CASE_FILE + "a,again,,,,,,\n")
+    with pytest.raises(InputError) as caught:
+        list(read_cases(path, CASES, CaseIndex()))
+    assert words(caught.value) == [
+        "cases.csv, row 4, column id: the case id stands in row 1 already (found 'a'); allowed: one row per id"
+    ]
+
+
+def test_every_bad_name_of_a_case_is_reported_at_once(write: Write) -> None:
+    path = write("cases.csv", CASE_FILE + " ,x,,,,,,\nd ,x,,,,,,\ne\u200b,x,,,,,,\nf,x,,,,,elsewhere,\n")
+    with pytest.raises(InputError) as caught:
+        list(read_cases(path, CASES, CaseIndex()))
+    assert [(problem.row, problem.column, problem.what) for problem in caught.value.problems] == [
+        (4, "id", "blank"),
+        (5, "id", "spaces at an end"),
+        (6, "id", "a character that cannot be seen"),
+        (7, "part", "no such partition"),
+    ]
+
+
+def test_case_source_without_a_data_row_is_refused(write: Write) -> None:
+    with pytest.raises(InputError, match=r"cases\.csv: there is no data row"):
+        list(read_cases(write("cases.csv", CASE_FILE.splitlines(keepends=True)[0]), CASES, CaseIndex()))
+
+
+def test_role_on_an_absent_column_names_the_columns_there_are(write: Write) -> None:
+    path = write("verdicts.csv", "id,Label,reply,answer,cache\n")
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, JUDGMENTS, index_of("a")))
+    assert words(caught.value) == [
+        "verdicts.csv: the role label names a column that is not in the file; did you mean 'Label'? "
+        "(found 'label'); allowed: id, Label, reply, answer, cache"
+    ]
+
+
+def test_artifact_keeps_the_order_and_the_blanks_of_its_evidence(write: Write) -> None:
+    index = index_of("a", "b", "c")
+    assert list(read_artifacts(write("cases.csv", CASE_FILE), CASES, index)) == [
+        ArtifactRow(1, "a", "me", ("d1", "d2")),
+        ArtifactRow(2, "b", "now", ("", "d2")),
+        ArtifactRow(3, "c", "NA", ("", "")),
+    ]
+
+
+def test_judgments_are_missing_unlabelled_repeated_or_absent(write: Write) -> None:
+    path = write(
+        "verdicts.csv",
+        "id,label,reply,answer,cache\n"
+        "c,Yes,Yes it is,NA,fresh\n"
+        "a,,I cannot tell,me,\n"
+        "b,, ,now,\n"
+        "c,Yes,Yes it is,NA,fresh\n",
+    )
+    tally = Tally()
+    assert list(read_judgments(path, JUDGMENTS, index_of("a", "b", "c", "d"), tally=tally)) == [
+        JudgmentRow(1, "c", "Yes", "Yes it is", "NA", None, {"cache": "fresh"}),
+        JudgmentRow(2, "a", "", "I cannot tell", "me", None, {}),
+    ]
+    assert tally == Tally(rows=4, taken=2, missing=1, duplicates=1, absent=1)
+
+
+def test_judgment_of_a_source_without_label_column_has_no_label(write: Write) -> None:
+    source = replace(JUDGMENTS, label=None, output=None, provenance={}, evidence=("doc",))
+    path = write("verdicts.csv", "id,reply,doc\na,Final score: 2,d\n")
+    assert list(read_judgments(path, source, index_of("a"))) == [
+        JudgmentRow(1, "a", None, "Final score: 2", None, ("d",), {})
+    ]
+
+
+def test_unknown_case_blank_id_and_contradicting_judgment_are_refused_together(write: Write) -> None:
+    path = write(
+        "verdicts.csv",
+        "id,label,reply,answer,cache\na,Yes,y,me,\nz,Yes,y,me,\n,No,n,me,\na,No,n,me,\n",
+    )
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, JUDGMENTS, index_of("a")))
+    assert words(caught.value) == [
+        "verdicts.csv, row 2, column id: no case has this id (found 'z'); allowed: an id of the case source",
+        "verdicts.csv, row 3, column id: the case id is blank (found ''); allowed: an id of the case source",
+        "verdicts.csv, row 4: a second judgment for this case, other than the one in row 1 (found 'a'); "
+        "allowed: one judgment per case",
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_join_by_row_needs_as_many_rows_as_there_are_cases(write: Write, rows: int) -> None:
+    source = replace(JUDGMENTS, join=BY_ROW)
+    path = write("verdicts.csv", "id,label,reply,answer,cache\n" + "x,Yes,y,me,\n" * rows)
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, source, index_of("a", "b")))
+    assert words(caught.value) == [
+        f"verdicts.csv: {rows} data rows where the cases have 2, so they cannot be joined by row; "
+        "allowed: the same rows in the same order, or a join by a column"
+    ]
+
+
+def test_problems_of_several_files_are_gathered_in_one_list(write: Write) -> None:
+    problems = Problems()
+    path = write("verdicts.csv", "id,label,reply,answer,cache\nz,Yes,y,me,\n")
+    assert list(read_judgments(path, JUDGMENTS, index_of("a"), problems=problems)) == []
+    assert list(read_judgments(path, replace(JUDGMENTS, raw="gone"), index_of("a"), problems=problems)) == []
+    assert problems.total == 2
+
+
+LOST_TAB = "id\tquestion\tanswer\tlabel\nb\twhennow\tNo\na\twhome\tYes\nc\twhatNA\tYes\n"
+
+
+@pytest.mark.parametrize(("join", "order"), [(BY_ID, "bac"), (BY_ROW, "abc")])
+def test_repair_finds_the_case_text_by_the_same_join(write: Write, join: Join, order: str) -> None:
+    lines = {line[0]: line for line in LOST_TAB.splitlines(keepends=True)[1:]}
+    path = write("v.tsv", LOST_TAB.splitlines(keepends=True)[0] + "".join(lines[case] for case in order))
+    source = replace(
+        JUDGMENTS, file="v.tsv", format="tsv", join=join, raw=None, provenance={}, repair=Repair("question")
+    )
+    cases = (write("cases.csv", CASE_FILE), CASES)
+    found = list(read_judgments(path, source, index_of("a", "b", "c"), cases=cases))
+    assert {row.case_id: (row.seen_output, row.label) for row in found} == {
+        "a": ("me", "Yes"),
+        "b": ("now", "No"),
+        "c": ("NA", "Yes"),
+    }
+
+
+def test_repair_by_a_column_that_the_case_source_lacks_is_refused(write: Write) -> None:
+    source = replace(JUDGMENTS, file="v.tsv", format="tsv", raw=None, provenance={}, repair=Repair("label"))
+    with pytest.raises(InputError) as caught:
+        list(
+            read_judgments(
+                write("v.tsv", LOST_TAB),
+                source,
+                index_of("a", "b", "c"),
+                cases=(write("cases.csv", CASE_FILE), CASES),
+            )
+        )
+    assert words(caught.value) == [
+        "cases.csv: the repair split_first_column_by names a column that is not in the file (found 'label'); "
+        "allowed: id, question, answer, doc1, doc2, risk, part, group"
+    ]
+
+
+def test_labels_come_per_side_and_blank_ones_are_no_labels(write: Write) -> None:
+    source = ReviewSource(
+        "people.csv",
+        "csv",
+        "minimal",
+        BY_ID,
+        "yes-no@1",
+        {
+            "baseline": ReviewColumns({"ann": "old1", "bob": "old2"}, "old"),
+            "candidate": ReviewColumns({"ann": "new1"}, None),
+        },
+    )
+    path = write("people.csv", "id,old1,old2,old,new1\na,Yes, ,No,\nb,,,,No\nc,,,,\n")
+    tally = Tally()
+    assert list(read_labels(path, source, index_of("a", "b", "c", "d"), tally=tally)) == [
+        LabelRow(1, "a", "baseline", {"ann": "Yes"}, "No"),
+        LabelRow(2, "b", "candidate", {"ann": "No"}, None),
+    ]
+    assert tally == Tally(rows=3, taken=2, missing=4, absent=1)
+
+
+@pytest.mark.parametrize(
+    ("length", "band"), [(0, "short"), (79, "short"), (80, "medium"), (399, "medium"), (400, "long")]
+)
+def test_length_band_changes_at_80_and_400_characters(length: int, band: str) -> None:
+    assert length_band("x" * length) == band
