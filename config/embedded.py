@@ -73,9 +73,7 @@ def embedded_broker(var_dir: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def embedded_worker(
-    var_dir: Path, *, broker: str, environment: Mapping[str, str] | None = None
-) -> Iterator[str]:
+def embedded_worker(var_dir: Path, *, broker: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """Run a Celery worker with its beat while the block runs, and yield its node name once it answers.
 
     It takes work from `broker` and keeps its log in `var_dir`. Its settings come from this process's
@@ -87,13 +85,12 @@ def embedded_worker(
     node = f"embedded-{os.getpid()}-{time.monotonic_ns()}@localhost"
     log = var_dir / "worker.log"
     changed = _environment_with({**(environment or {}), "REDIS_URL": broker})
-    with (
-        _started(_worker_command(var_dir, node), log=log, cwd=BASE_DIR, environment=changed) as process,
-        Celery("ping", broker=broker, set_as_current=False) as client,
-    ):
+    with _started(_worker_command(var_dir, node), log=log, cwd=BASE_DIR, environment=changed) as process:
         deadline = time.monotonic() + 2 * START_SECONDS
-        while not client.control.ping(destination=[node], timeout=0.25):
-            _still_starting("The worker", process, deadline, log)
+        # A connection of its own: one from Celery's pool would stay open, and stale, after the broker.
+        with Celery(broker=broker, set_as_current=False) as client, client.connection_for_write() as line:
+            while not client.control.ping(destination=[node], timeout=0.25, connection=line):
+                _still_starting("The worker", process, deadline, log)
         yield node
 
 
@@ -189,7 +186,7 @@ def _started(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ask, wait, then insist. Its session is its process group: what it forked ends with it, even where it died first."""
+    """Ask, wait, then insist. Its session is its process group: what it forked ends too, even where it died first."""
     _signal_group(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_SECONDS)
