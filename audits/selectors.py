@@ -175,6 +175,20 @@ def _references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
     return found
 
 
+def known_references(audit: Audit) -> dict[int, str]:
+    """References of this audit's artifacts that other queues of the project settled under the same rubric."""
+    comparison = audit.comparison
+    rows = (
+        Reference.objects.filter(
+            artifact__system_version__in=[comparison.old_run.system_version_id, comparison.new_run.system_version_id],
+            settlement__queue__rubric=audit.rubric,
+        )
+        .exclude(settlement__queue=audit.queue)
+        .order_by("pk")
+    )
+    return dict(rows.values_list("artifact", "label"))
+
+
 def looks_of(audit: Audit) -> QuerySet[Look]:
     """The width curve, oldest first."""
     return audit.looks.order_by("watermark")

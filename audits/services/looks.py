@@ -11,6 +11,7 @@ from django.db.models import Q
 from adjudication.models import Queue
 from audits.frames import pool_of
 from audits.models import Audit, AuditState, Look
+from audits.plans import estimate_arguments, target_half_width
 from audits.stats.estimate import estimate
 from core.version import VERSION
 
@@ -62,15 +63,8 @@ def _take(audit: Audit, token: str, now: datetime) -> bool:
 
 def _look_make(audit: Audit, now: datetime) -> Look | None:
     watermark = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
-    plan = audit.plan
     result = estimate(
-        pool_of(audit, watermark),
-        estimand=plan["estimand"],
-        side=plan["side"],
-        level=plan["level"],
-        target=plan["target"],
-        policy=plan["policy"],
-        half_width=plan["half_width"],
+        pool_of(audit, watermark), **estimate_arguments(audit.plan), half_width=target_half_width(audit.plan)
     )
     try:
         with transaction.atomic():
