@@ -92,10 +92,17 @@ def _roles_fit(document: Document, source: Any, key: str) -> Iterator[Problem]:
             yield Problem("only a source with judgments_of has this role", key=f"{key}.roles.{role}")
     if "evidence" in roles and "output" not in roles:
         yield Problem("missing; evidence alone is no artifact", key=f"{key}.roles.output", allowed="a column")
-    upgrade = text_at(document, "kind") == "version_upgrade"
-    if upgrade and roles and isinstance(source, dict) and len(artifact_sides(source)) == len(SIDES):
+    yield from _artifacts_fit(document, source, key)
+
+
+def _artifacts_fit(document: Document, source: Any, key: str) -> Iterator[Problem]:
+    kind, sides = text_at(document, "kind"), artifact_sides(mapping_at(source))
+    if kind == "version_upgrade" and len(sides) == len(SIDES):
         what = "in a version upgrade each side has outputs of its own"
         yield Problem(what, key=f"{key}.artifacts_of", value="both", allowed=", ".join(SIDES))
+    if kind == "judge_swap" and len(sides) == 1:
+        what = "in a judge swap both judges look at one artifact"
+        yield Problem(what, key=f"{key}.artifacts_of", value=sides[0], allowed="both")
 
 
 def _one_each(document: Document) -> Iterator[Problem]:

@@ -213,9 +213,9 @@ def drop(*path: str | int) -> Change:
 
 SCHEMA_FAULTS = [
     (put("project", value=""), "project: not an allowed value (found ''); allowed: a name on one line, without spaces "
-     "at its ends, of at most 200 characters"),
+     "at its ends, of at most 100 characters"),
     (put("project", value=" x"), "project: not an allowed value (found ' x'); allowed: a name on one line, without "
-     "spaces at its ends, of at most 200 characters"),
+     "spaces at its ends, of at most 100 characters"),
     (put("case_set", value="cases"), "case_set: a text stands here (found 'cases'); allowed: a mapping"),
     (put("plan", "level", value=["0.95"]), "plan.level: a list stands here; allowed: a decimal number, such as 0.95"),
     (put("plan", "level", value="95%"), "plan.level: not an allowed value (found '95%'); allowed: a decimal number, "
