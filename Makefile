@@ -26,7 +26,7 @@ test: $(DEV) ## run every test on SQLite, then those marked `database` on Postgr
 lint: $(DEV) ## check style, types, storeys, migrations, settings and the Dockerfile
 	@$(PY) -m ruff check --quiet
 	@$(PY) -m ruff format --check --quiet
-	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/lint-imports --no-logo
 	@$(PY) -m mypy $(TYPED)
 	@$(PY) manage.py makemigrations --check --dry-run
 	@$(PY) -W error manage.py check

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from core.errors import Problem
 from judges.intake.joins import Seen, columns_are_there, joined_rows, table_of
+from judges.intake.names import case_faults, judgment_faults
 from judges.intake.problems import Problems
 from judges.intake.readers import Row, read_rows
 from judges.intake.repairs import mend_for
 from judges.intake.rows import LENGTH_BAND, ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
 from judges.intake.specs import ReviewColumns, ReviewSource, Source
-
-PARTITIONS = ("development", "holdout", "smoke")
-LONGEST_NAME = 200
 
 
 def read_cases(
@@ -33,7 +31,7 @@ def read_cases(
         for row in read_rows(table, problems=gathered):
             tally.rows += 1
             case = _case(row, source)
-            faults = list(_case_faults(case, source))
+            faults = list(case_faults(case, source))
             earlier = index.add(case.case_id, row.number)
             if earlier is not None:
                 faults.append(_case_fault(f"the case id stands in row {earlier} already", case, source))
@@ -82,6 +80,11 @@ def read_judgments(
         seen = Seen(source.file, "judgment", tally)
         for row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             judgment = _judgment(row, case_id, source)
+            faults = list(judgment_faults(judgment, source))
+            for fault in faults:
+                gathered.add(fault)
+            if faults:
+                continue
             if not (judgment.label or "").strip() and not judgment.raw.strip():
                 seen.says_nothing(case_id)
             elif seen.is_new(case_id, row.number, _content(judgment), gathered):
@@ -177,34 +180,10 @@ def _case(row: Row, source: Source) -> CaseRow:
     return CaseRow(row.number, case_id, cell(source.input), slices, cell(source.partition), cell(source.cluster))
 
 
-def _case_faults(case: CaseRow, source: Source) -> Iterator[Problem]:
-    names = [(source.join.column, case.case_id), (source.cluster, case.cluster)]
-    names += [(source.slices.get(name), value) for name, value in case.slices.items()]
-    for column, value in names:
-        needed = value or column == source.join.column
-        if column and needed and (fault := _name_fault(value)):
-            yield Problem(fault, source.file, case.number, column, value=value, allowed="a name on one line")
-    if case.partition and case.partition not in PARTITIONS:
-        column = source.partition or ""
-        allowed = ", ".join(PARTITIONS)
-        yield Problem("no such partition", source.file, case.number, column, value=case.partition, allowed=allowed)
-
-
 def _case_fault(what: str, case: CaseRow, source: Source) -> Problem:
     return Problem(
         what, source.file, case.number, source.join.column or "", value=case.case_id, allowed="one row per id"
     )
-
-
-def _name_fault(value: str) -> str:
-    """Names are compared, listed and sorted: one that only looks like another would divide a case in two."""
-    if not value.strip():
-        return "blank"
-    if value != value.strip():
-        return "spaces at an end"
-    if not value.isprintable():
-        return "a character that cannot be seen"
-    return f"longer than {LONGEST_NAME} characters" if len(value) > LONGEST_NAME else ""
 
 
 def _cells(row: Row, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """Problems are gathered while a file streams past and raised together: a file is mended once, not row by row."""
 
+from dataclasses import replace
 from typing import NoReturn
 
-from core.errors import InputError, Problem
+from core.errors import InputError, Problem, shortened
 
 SHOWN_PROBLEMS = 20
 
@@ -16,9 +17,11 @@ class Problems:
         self.total = 0
 
     def add(self, problem: Problem) -> None:
+        """A value may be a transcript: what is kept of it is its beginning."""
         self.total += 1
         if self.limit is None or len(self.kept) < self.limit:
-            self.kept.append(problem)
+            value = None if problem.value is None else shortened(problem.value)
+            self.kept.append(replace(problem, value=value))
 
     def raise_if_any(self) -> None:
         if not self.total:

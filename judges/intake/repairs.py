@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.errors import InputError, Problem
+from core.errors import InputError, Problem, shortened
 from judges.intake.readers import Mend, Table, read_header, read_rows
 from judges.intake.specs import Source
 
@@ -50,7 +50,7 @@ def split_column(header: tuple[str, ...], column: str, known: Known, file: str) 
         else:
             what = "" if cell.startswith(text) else "the cell does not begin with the case's text"
         if what:
-            return Problem(what, file, number, column, value=cell, allowed=text)
+            return Problem(what, file, number, column, value=cell, allowed=shortened(text))
         if len(cells) == len(header):
             return cells
         return [*cells[:place], text, cell[len(text) :], *cells[place + 1 :]]

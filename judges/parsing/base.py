@@ -41,4 +41,8 @@ class Parser:
 
     def read(self, *, label: str | None, raw: str) -> Result:
         """Read one judgment; `label` is None where its source records no label, blank where it records none here."""
-        return self.parse(raw if label is None or self.reads == "raw" else label)
+        result = self.parse(raw if label is None or self.reads == "raw" else label)
+        # NUL is data in a response; in a label it can be neither shown nor stored by every database.
+        if isinstance(result, Parsed) and "\x00" in result.label:
+            return Unparsed("the label holds a NUL character")
+        return result

@@ -2,6 +2,7 @@
 
 import re
 
+from core.errors import shortened
 from judges.parsing.base import Parsed, Parser, Result, Unparsed
 
 # What follows is taken with its decimals, its denominator and any alternative ("2.5", "2/3", "1 or 2"), so that
@@ -20,7 +21,7 @@ def parse(text: str) -> Result:
         number = mention["number"].rstrip(TRAILING)
         grade = GRADE.fullmatch(number)
         if grade is None:
-            return Unparsed(f"the final score {number!r} is not a grade from 0 to 3")
+            return Unparsed(f"the final score {shortened(number)!r} is not a grade from 0 to 3")
         scores.add(grade[1])
     if len(scores) > 1:
         return Unparsed(f"final scores contradict each other: {', '.join(sorted(scores))}")

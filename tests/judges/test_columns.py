@@ -174,6 +174,26 @@ def test_unknown_case_blank_id_and_contradicting_judgment_are_refused_together(w
     ]
 
 
+def test_every_bad_provenance_cell_and_label_is_reported_at_once(write: Write) -> None:
+    roles = {"seen_output_hash": "hash", "cache": "cache", "pipeline": "pipe", "created_at": "at"}
+    source = replace(JUDGMENTS, output=None, provenance=roles)
+    path = write(
+        "verdicts.csv",
+        "id,label,reply,hash,cache,pipe,at\n"
+        f"a,Yes,y,{'0a' * 32},cached,p1,2026-11-30\n"
+        f"b,Y\x00,y,{'0A' * 32},hit,p\u200b1,{'9' * 41}\n",
+    )
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, source, index_of("a", "b")))
+    assert [(problem.row, problem.column, problem.what) for problem in caught.value.problems] == [
+        (2, "label", "a label with a NUL character"),
+        (2, "hash", "not a SHA-256 hash"),
+        (2, "cache", "no such cache state"),
+        (2, "pipe", "a character that cannot be seen"),
+        (2, "at", "longer than 40 characters"),
+    ]
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_join_by_row_needs_as_many_rows_as_there_are_cases(write: Write, rows: int) -> None:
     source = replace(JUDGMENTS, join=BY_ROW)

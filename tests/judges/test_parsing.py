@@ -121,5 +121,19 @@ def test_label_reader_takes_the_recorded_label_even_where_the_reply_says_more() 
     assert parser.read(label=None, raw="Yes") == Parsed("Yes")
 
 
+def test_label_with_a_nul_character_is_unparsed_and_a_response_with_one_is_not() -> None:
+    assert PARSERS["exact-label@1"].read(label="Y\x00", raw="") == Unparsed("the label holds a NUL character")
+    assert PARSERS["json-label@1"].read(label=None, raw='{"label": "a\\u0000"}') == Unparsed(
+        "the label holds a NUL character"
+    )
+    assert PARSERS["final-score@1"].read(label=None, raw="\x00 final score: 1") == Parsed("1")
+
+
+def test_reason_stays_short_however_long_the_response() -> None:
+    result = PARSERS["final-score@1"].parse("final score: " + "9" * 100_000)
+    assert isinstance(result, Unparsed)
+    assert len(result.reason) < 200
+
+
 def test_raw_reader_ignores_a_recorded_label() -> None:
     assert PARSERS["final-score@1"].read(label="3", raw="Final score: 1") == Parsed("1")

@@ -1,0 +1,56 @@
+"""The manifest of one comparison and one audit: read as text, checked whole, and only then made into specs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from audits.manifest.build import build
+from audits.manifest.checks import manifest_problems
+from audits.manifest.document import text_at
+from audits.manifest.files import find_file, named_files, read_text
+from audits.manifest.schema import schema_problems
+from audits.manifest.sources import source_problems
+from audits.manifest.specs import Manifest, PlanSpec, ReviewSpec
+from audits.manifest.text import LARGEST, read_document
+from core.errors import InputError, Problem
+
+__all__ = ["Manifest", "PlanSpec", "ReviewSpec", "load_manifest"]
+
+
+def load_manifest(path: Path, *, files: Path | None = None) -> Manifest:
+    """Read and check a manifest. Files it names are looked for beside it, then in `files`.
+
+    Raises InputError with every problem: of the text, of the schema, of parts that do not fit, of files.
+    """
+    text, document, problems = read_document(_content(path))
+    if problems and not document:
+        raise InputError(replace(problem, file=path.name) for problem in problems)
+    problems += [*schema_problems(document), *manifest_problems(document), *source_problems(document)]
+    folders = [path.parent, *([files] if files else [])]
+    paths: dict[str, Path] = {}
+    for key, name in named_files(document):
+        found = find_file(name, key, folders)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            paths[name] = found
+    guideline = _guideline(text_at(document, "rubric", "guideline"), folders)
+    if isinstance(guideline, Problem):
+        problems.append(guideline)
+    if problems or isinstance(guideline, Problem):
+        raise InputError(problem if problem.file else replace(problem, file=path.name) for problem in problems)
+    return build(path.name, text, document, guideline, paths)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(LARGEST + 1)  # one more, so that too large is seen without reading it all
+    except OSError as error:
+        raise InputError(Problem(f"cannot be opened: {error.strerror}", file=path.name)) from error
+
+
+def _guideline(name: str | None, folders: list[Path]) -> str | Problem:
+    if not name:
+        return ""  # the schema has said so
+    found = find_file(name, "rubric.guideline", folders)
+    return found if isinstance(found, Problem) else read_text(found, "rubric.guideline")

@@ -1,0 +1,170 @@
+"""From a document that passed every check to typed specs. Nothing is decided here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from audits.manifest.document import list_at, mapping_at, number_at, text_at, texts_at
+from audits.manifest.sources import BY_ROW, artifact_sides, file_format, file_quoting
+from audits.manifest.specs import CutoverSpec, GateRule, IntegritySpec, Manifest, PlanSpec, RepeatsSpec, ReviewSpec
+from core.identity import text_hash
+from judges.intake.specs import (
+    SIDES,
+    GeneratorSpec,
+    Join,
+    MappingSpec,
+    ReaderSpec,
+    Repair,
+    ReviewColumns,
+    ReviewSource,
+    RubricSpec,
+    ScaleLabel,
+    SideName,
+    SideSpec,
+    Source,
+)
+
+Document = dict[str, Any]
+
+
+def build(name: str, text: str, document: Document, guideline: str, paths: Mapping[str, Path]) -> Manifest:
+    return Manifest(
+        name=name,
+        text=text,
+        hash=text_hash(text),
+        migration_id=document["migration_id"],
+        project=document["project"],
+        case_set_name=document["case_set"]["name"],
+        case_set_version=document["case_set"]["version"],
+        partition=document.get("partition", "development"),
+        kind=document["kind"],
+        rubric=_rubric(document["rubric"], guideline),
+        sides={side: _side(document["judges"][side]) for side in SIDES},
+        mappings={key: _mapping(key, table) for key, table in document["mappings"].items()},
+        sources=tuple(_source(document, source, place == 0) for place, source in enumerate(document["sources"])),
+        reviews=tuple(_review_source(document, review) for review in list_at(document, "reviews")),
+        integrity=IntegritySpec(**_flags(document, "integrity")),
+        slices=tuple(texts_at(document, "slices")),
+        blocking_slices=tuple(_slice_value(text) for text in texts_at(document, "blocking_slices")),
+        review=_review(document),
+        plan=_plan(document["plan"]),
+        repeats=RepeatsSpec(**mapping_at(document, "repeats")),
+        partitions=mapping_at(document, "partitions"),
+        cutover=_cutover(mapping_at(document, "cutover")),
+        paths=paths,
+    )
+
+
+def _flags(document: Document, group: str) -> dict[str, bool]:
+    return {key: value == "true" for key, value in mapping_at(document, group).items() if value in ("true", "false")}
+
+
+def _rubric(rubric: Document, guideline: str) -> RubricSpec:
+    scale = tuple(ScaleLabel(entry["label"], number_at(entry, "value")) for entry in rubric["scale"])
+    return RubricSpec(rubric["name"], rubric["version"], guideline, scale)
+
+
+def _side(judge: Document) -> SideSpec:
+    generator = dict(judge["generator"])
+    generator["label_vocabulary"] = tuple(generator.get("label_vocabulary", ()))
+    return SideSpec(
+        system_version=judge["system_version"],
+        generator=GeneratorSpec(**generator),
+        reader=ReaderSpec(**judge["reader"]),
+        run=int(judge.get("run", "1")),
+        presentation_order=judge.get("presentation_order", "as given"),
+    )
+
+
+def _mapping(key: str, entry: Document) -> MappingSpec:
+    name, _, version = key.partition("@")
+    return MappingSpec(name, version, entry["approved_by"], entry["table"], entry.get("note", ""))
+
+
+def _source(document: Document, source: Document, defines_cases: bool) -> Source:
+    roles = source["roles"]
+    evidence = roles.get("evidence", ())
+    repair = text_at(source, "repair", "split_first_column_by")
+    case_id = roles.get("case_id")
+    return Source(
+        file=source["file"],
+        format=cast(Any, file_format(document, source)),
+        quoting=cast(Any, file_quoting(document, source)),
+        join=Join(case_id if isinstance(case_id, str) else None) if defines_cases else _join(source["join"]),
+        judgments_of=source.get("judgments_of"),
+        artifacts_of=cast(tuple[SideName, ...], artifact_sides(source)),
+        defines_cases=defines_cases,
+        input=roles.get("input"),
+        output=roles.get("output"),
+        evidence=(evidence,) if isinstance(evidence, str) else tuple(evidence),
+        label=roles.get("label"),
+        raw=roles.get("raw"),
+        slices=roles.get("slices", {}),
+        partition=roles.get("partition"),
+        cluster=roles.get("cluster"),
+        provenance=roles.get("provenance", {}),
+        repair=Repair(repair) if repair else None,
+    )
+
+
+def _join(text: str) -> Join:
+    return Join(None if text == BY_ROW else text)
+
+
+def _review_source(document: Document, review: Document) -> ReviewSource:
+    sides = review.get("sides") or {"both": review}
+    return ReviewSource(
+        file=review["file"],
+        format=cast(Any, file_format(document, review)),
+        quoting=cast(Any, file_quoting(document, review)),
+        join=_join(review["join"]),
+        mapping=review["mapping"],
+        sides={side: _people(people) for side, people in sides.items()},
+    )
+
+
+def _people(people: Document) -> ReviewColumns:
+    authors = people.get("authors", {})
+    by_author = authors if isinstance(authors, dict) else {column: column for column in authors}
+    return ReviewColumns(by_author, people.get("adjudicated"))
+
+
+def _slice_value(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
+def _review(document: Document) -> ReviewSpec:
+    flags = _flags(document, "review")
+    share = number_at(document, "review", "double_review_share")
+    return ReviewSpec(**flags) if share is None else ReviewSpec(double_review_share=share, **flags)
+
+
+def _plan(plan: Document) -> PlanSpec:
+    strata, allocation = mapping_at(plan, "strata"), dict(mapping_at(plan, "allocation"))
+    agree_minimum = int(allocation.pop("agree_minimum", "30"))
+    return PlanSpec(
+        estimand=plan["estimand"],
+        target=plan["target"],
+        level=float(plan["level"]),
+        policy=plan["policy"],
+        seed=plan["seed"],
+        side=plan.get("side"),
+        half_width=number_at(plan, "half_width"),
+        detectable_difference=number_at(plan, "detectable_difference"),
+        power=number_at(plan, "power"),
+        strata_by=strata.get("by", "agreement"),
+        strata_slices=tuple(texts_at(strata, "slices")),
+        merge_below=int(strata.get("merge_below", "10")),
+        allocation={group: int(text) if text.isdigit() else text for group, text in allocation.items()},
+        agree_minimum=agree_minimum,
+    )
+
+
+def _cutover(cutover: Document) -> CutoverSpec:
+    return CutoverSpec(
+        gate=tuple(GateRule(gate["rule"], number_at(gate, "value")) for gate in list_at(cutover, "gate")),
+        release_owner=cutover.get("release_owner", ""),
+        rollback_to=cutover.get("rollback_to", "baseline"),
+        downstream=tuple(texts_at(cutover, "downstream")),
+    )

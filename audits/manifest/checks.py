@@ -1,0 +1,202 @@
+"""What a schema cannot say: ranges, and whether the parts of a manifest fit each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from audits.manifest.document import at, list_at, mapping_at, number_at, text_at, texts_at
+from audits.manifest.schema import did_you_mean, dotted
+from core.errors import Problem
+from judges.intake.rows import LENGTH_BAND
+from judges.intake.specs import SIDES
+from judges.parsing import PARSERS
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What an estimand needs of a manifest: a kind (any, if blank), labels with values, a side."""
+
+    kind: str = ""
+    values: bool = False
+    side: bool = False
+
+
+FITS = {
+    "success_difference": Fit("version_upgrade", values=True),
+    "score_difference": Fit("version_upgrade", values=True),
+    "class_conditional": Fit("version_upgrade", values=True),
+    "success_rate": Fit(values=True, side=True),
+    "accuracy": Fit(side=True),
+    "accuracy_difference": Fit("judge_swap"),
+    "four_cells": Fit("judge_swap"),
+    "regression_share": Fit("judge_swap"),
+    "independence_ratio": Fit("judge_swap"),
+}
+RULES_WITH_VALUE = ("interval_excludes_below", "unparsed_rate_at_most")
+
+
+def manifest_problems(document: Document) -> Iterator[Problem]:
+    yield from _scale(document)
+    yield from _mappings(document)
+    yield from _readers(document)
+    yield from _sides(document)
+    yield from _slices(document)
+    yield from _plan_numbers(document)
+    yield from _plan_fit(document)
+    yield from _cutover(document)
+
+
+def _scale(document: Document) -> Iterator[Problem]:
+    labels: list[str] = []
+    for place, entry in enumerate(list_at(document, "rubric", "scale")):
+        label = text_at(entry, "label")
+        if label is not None and label in labels:
+            yield Problem("a label stands twice on the scale", key=f"rubric.scale[{place}].label", value=label)
+        elif label is not None:
+            labels.append(label)
+
+
+def _mappings(document: Document) -> Iterator[Problem]:
+    labels = [label for entry in list_at(document, "rubric", "scale") if (label := text_at(entry, "label"))]
+    for name in mapping_at(document, "mappings"):
+        for raw, target in mapping_at(document, "mappings", name, "table").items():
+            if isinstance(target, str) and target not in labels:
+                what = f"not a label of the scale{did_you_mean(target, labels)}"
+                yield Problem(what, key=f"mappings.{name}.table.{raw}", value=target, allowed=", ".join(labels))
+
+
+def _readers(document: Document) -> Iterator[Problem]:
+    for side in SIDES:
+        parser = text_at(document, "judges", side, "reader", "parser")
+        if parser is not None and parser not in PARSERS:
+            what = f"no such parser{did_you_mean(parser, PARSERS)}"
+            yield Problem(what, key=f"judges.{side}.reader.parser", value=parser, allowed=", ".join(PARSERS))
+        yield from mapping_exists(document, "judges", side, "reader", "mapping")
+
+
+def mapping_exists(document: Document, *path: str | int) -> Iterator[Problem]:
+    name, known = text_at(document, *path), mapping_at(document, "mappings")
+    if name is not None and name not in known:
+        what = f"no such mapping{did_you_mean(name, known)}"
+        yield Problem(what, key=dotted(path), value=name, allowed=", ".join(known))
+
+
+def _sides(document: Document) -> Iterator[Problem]:
+    """A comparison moves one thing. Both, and nobody could say which it was; neither, and there is nothing to see."""
+    kind = text_at(document, "kind")
+    old, new = (mapping_at(document, "judges", side) for side in SIDES)
+    if not old or not new:
+        return
+    judge = any(at(old, part) != at(new, part) for part in ("generator", "reader"))
+    system = at(old, "system_version") != at(new, "system_version")
+    if judge and system:
+        what = "both the judge and the system differ; nobody could say what moved"
+        yield Problem(what, key="judges", allowed="two judges on one system version, or one judge on two")
+    elif not judge and not system:
+        yield Problem("the two sides are the same; there is nothing to compare", key="judges")
+    elif kind == "judge_swap" and system:
+        what = "a judge swap needs one system version and two judges"
+        yield Problem(what, key="kind", value=kind, allowed="version_upgrade, for these sides")
+    elif kind == "version_upgrade" and judge:
+        what = "a version upgrade needs two system versions and one judge"
+        yield Problem(what, key="kind", value=kind, allowed="judge_swap, for these sides")
+
+
+def _slices(document: Document) -> Iterator[Problem]:
+    named, columns = texts_at(document, "slices"), mapping_at(document, "sources", 0, "roles", "slices")
+    for place, name in enumerate(named):
+        if name == LENGTH_BAND and name not in columns:
+            if text_at(document, "sources", 0, "roles", "output") is None:
+                what = "length_band is the length of an output, and the first source names none"
+                yield Problem(what, key=f"slices[{place}]", value=name)
+        elif name not in columns:
+            allowed = ", ".join([LENGTH_BAND, *columns])
+            yield Problem("no column gives this slice", key=f"slices[{place}]", value=name, allowed=allowed)
+    used = [(f"blocking_slices[{n}]", text) for n, text in enumerate(texts_at(document, "blocking_slices"))]
+    used += [
+        (f"plan.strata.slices[{n}]", name) for n, name in enumerate(texts_at(document, "plan", "strata", "slices"))
+    ]
+    for key, text in used:
+        if text.partition("=")[0] not in named:
+            yield Problem("not one of the slices", key=key, value=text, allowed=", ".join(named))
+
+
+def _plan_numbers(document: Document) -> Iterator[Problem]:
+    span = max(1.0, _scale_span(document))
+    ranges = (
+        (("plan", "level"), 0, 1, "()"),
+        (("plan", "power"), 0, 1, "()"),
+        (("plan", "half_width"), 0, span, "(]"),
+        (("plan", "detectable_difference"), 0, span, "(]"),
+        (("review", "double_review_share"), 0, 1, "[]"),
+    )
+    for path, low, high, ends in ranges:
+        number = number_at(document, *path)
+        if number is None:
+            continue
+        above = number >= low if ends[0] == "[" else number > low
+        below = number <= high if ends[1] == "]" else number < high
+        if not (above and below):
+            allowed = f"{'from' if ends[0] == '[' else 'above'} {low:g}, {'to' if ends[1] == ']' else 'below'} {high:g}"
+            yield Problem("out of range", key=".".join(path), value=text_at(document, *path), allowed=allowed)
+
+
+def _scale_span(document: Document) -> float:
+    values = [number_at(entry, "value") for entry in list_at(document, "rubric", "scale")]
+    numbers = [value for value in values if value is not None]
+    return max(numbers) - min(numbers) if numbers else 0.0
+
+
+def _plan_fit(document: Document) -> Iterator[Problem]:
+    estimand, kind = text_at(document, "plan", "estimand"), text_at(document, "kind")
+    fit = FITS.get(estimand or "")
+    if fit is None:
+        return
+    if fit.kind and kind in ("judge_swap", "version_upgrade") and kind != fit.kind:
+        fitting = ", ".join(name for name, other in FITS.items() if other.kind in ("", kind))
+        yield Problem(f"not an estimand of a {kind}", key="plan.estimand", value=estimand, allowed=fitting)
+    yield from _values(document, fit, estimand)
+    side = text_at(document, "plan", "side")
+    if fit.side and side is None:
+        yield Problem(f"missing; {estimand} is about one side", key="plan.side", allowed=", ".join(SIDES))
+    if not fit.side and side is not None:
+        allowed = ", ".join(name for name, other in FITS.items() if other.side)
+        yield Problem(f"{estimand} has no side; only these have", key="plan.side", value=side, allowed=allowed)
+    yield from _target_width(document)
+
+
+def _values(document: Document, fit: Fit, estimand: str | None) -> Iterator[Problem]:
+    without = [
+        label
+        for entry in list_at(document, "rubric", "scale")
+        if (label := text_at(entry, "label")) is not None and at(entry, "value") is None
+    ]
+    if fit.values and without:
+        what = f"{estimand} needs a value for every label; without one: {', '.join(without)}"
+        yield Problem(what, key="rubric.scale", allowed="what each label counts as, such as value: 1")
+
+
+def _target_width(document: Document) -> Iterator[Problem]:
+    """Watching is paid for by a width named beforehand, and `optimal` shares out labels towards some target."""
+    plan = mapping_at(document, "plan")
+    if "half_width" in plan:
+        return
+    if plan.get("policy") in ("monitored", "anytime"):
+        yield Problem(f"missing; the policy {plan['policy']} needs it", key="plan.half_width", allowed="such as 0.05")
+    elif "detectable_difference" not in plan:
+        allocation = mapping_at(plan, "allocation")
+        if not allocation or "optimal" in allocation.values():
+            what = "missing; without it, or a detectable_difference, nothing says how many labels to plan"
+            yield Problem(what, key="plan.half_width", allowed="such as 0.05")
+
+
+def _cutover(document: Document) -> Iterator[Problem]:
+    for place, gate in enumerate(list_at(document, "cutover", "gate")):
+        rule, value = text_at(gate, "rule"), text_at(gate, "value")
+        key = f"cutover.gate[{place}].value"
+        if rule in RULES_WITH_VALUE and value is None:
+            yield Problem(f"missing; the rule {rule} needs it", key=key, allowed="such as 0.01")
+        if rule == "no_blocking_regression" and value is not None:
+            yield Problem(f"the rule {rule} has no value", key=key, value=value)

@@ -1,0 +1,58 @@
+"""What may stand in the cells that name, class or hash something. Texts are free; these are stored and compared."""
+
+import re
+from collections.abc import Iterator
+
+from core.errors import Problem
+from judges.intake.rows import CaseRow, JudgmentRow
+from judges.intake.specs import Source
+
+PARTITIONS = ("development", "holdout", "smoke")
+CACHE_STATES = ("fresh", "cached", "unrecorded")
+LONGEST_NAME = 200
+LONGEST_TIME = 40
+HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def case_faults(case: CaseRow, source: Source) -> Iterator[Problem]:
+    """Faults of a case's id, cluster, slices and partition."""
+    names = [(source.join.column, case.case_id), (source.cluster, case.cluster)]
+    names += [(source.slices.get(name), value) for name, value in case.slices.items()]
+    for column, value in names:
+        needed = value or column == source.join.column
+        if column and needed and (fault := name_fault(value)):
+            yield Problem(fault, source.file, case.number, column, value=value, allowed="a name on one line")
+    if case.partition and case.partition not in PARTITIONS:
+        column, allowed = source.partition or "", ", ".join(PARTITIONS)
+        yield Problem("no such partition", source.file, case.number, column, value=case.partition, allowed=allowed)
+
+
+def judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
+    """Faults of what was recorded beside the response."""
+    if judgment.label is not None and "\x00" in judgment.label:
+        what = "a label with a NUL character"
+        yield Problem(what, source.file, judgment.number, source.label or "", value=judgment.label, allowed="a text")
+    for role, value in judgment.provenance.items():
+        fault, allowed = _provenance_fault(role, value)
+        if fault:
+            yield Problem(fault, source.file, judgment.number, source.provenance[role], value=value, allowed=allowed)
+
+
+def name_fault(value: str, longest: int = LONGEST_NAME) -> str:
+    """Names are compared, listed and sorted: one that only looks like another would divide a case in two."""
+    if not value.strip():
+        return "blank"
+    if value != value.strip():
+        return "spaces at an end"
+    if not value.isprintable():
+        return "a character that cannot be seen"
+    return f"longer than {longest} characters" if len(value) > longest else ""
+
+
+def _provenance_fault(role: str, value: str) -> tuple[str, str]:
+    if role in ("seen_output_hash", "seen_evidence_hash"):
+        return ("" if HASH.fullmatch(value) else "not a SHA-256 hash"), "64 lower-case hexadecimal digits"
+    if role == "cache":
+        return ("" if value in CACHE_STATES else "no such cache state"), ", ".join(CACHE_STATES)
+    longest = LONGEST_TIME if role == "created_at" else LONGEST_NAME
+    return name_fault(value, longest), f"a text on one line of at most {longest} characters"
