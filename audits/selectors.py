@@ -198,6 +198,11 @@ def last_look(audit: Audit) -> Look | None:
     return looks_of(audit).last()
 
 
+def is_closed(look: Look | None) -> bool:
+    """Whether this look ended its audit: `monitored` is final once, and what comes later needs a new plan."""
+    return look is not None and look.final and look.result["policy"] == "monitored"
+
+
 def require_registered(audit: Audit) -> Audit:
     if audit.state != AuditState.REGISTERED:
         raise Refused(Problem(f"the plan of {audit} is still a draft", allowed=f"register {audit} first"))

@@ -59,7 +59,6 @@ mappings:
 sources:
   - file: cases.tsv
     format: tsv
-    join: case_id
     roles: {{case_id: case_id, input: question, output: answer, slices: {{task: task, risk: risk}}}}
   - file: baseline.csv
     format: csv
@@ -91,7 +90,7 @@ plan:
   estimand: accuracy_difference
   target: pool
   level: "0.95"
-  half_width: "0.05"
+  half_width: "0.03"
   policy: monitored
   strata: {{by: agreement, merge_below: "10"}}
   allocation: {{disagree: optimal, agree_minimum: "30"}}

@@ -12,6 +12,7 @@ from adjudication.models import Queue
 from audits.frames import pool_of
 from audits.models import Audit, AuditState, Look
 from audits.plans import estimate_arguments, target_half_width
+from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
 from core.version import VERSION
 
@@ -43,8 +44,8 @@ def looks_bring_up_to_date(*, audit: Audit, clock: Clock) -> int:
 
 def look_is_due(audit: Audit) -> bool:
     """Whether something was settled since the last look. A final look closes a monitored audit."""
-    last = audit.looks.order_by("watermark").last()
-    if last is not None and last.final and last.result["policy"] == "monitored":
+    last = last_look(audit)
+    if is_closed(last):
         return False
     settled = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
     registered = Audit.objects.filter(pk=audit.pk, state=AuditState.REGISTERED).exists()

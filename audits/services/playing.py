@@ -31,9 +31,9 @@ def simulated_people(project: Project) -> list[SimulatedReviewer]:
         return SimulatedReviewer(author, error, skip, cannot)
 
     return [
-        person("ada", Role.REVIEWER, error=0.03, skip=0.02),
-        person("ben", Role.REVIEWER, error=0.05, cannot=0.03),
-        person("cleo", Role.REVIEWER, error=0.04),
+        person("ada", Role.REVIEWER, error=0.05, skip=0.05),
+        person("ben", Role.REVIEWER, error=0.08, cannot=0.05),
+        person("cleo", Role.REVIEWER, error=0.06),
         person("dora", Role.ADJUDICATOR, error=0.01),
     ]
 

@@ -15,7 +15,7 @@ from adjudication.services.settlements import item_settle
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.plans import estimate_arguments, strata_plan, target_half_width
-from audits.selectors import known_references, require_registered
+from audits.selectors import is_closed, known_references, last_look, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
@@ -261,6 +261,8 @@ def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now:
     What was drawn and served stays as it is, in its order.
     """
     require_registered(audit)
+    if is_closed(last_look(audit)):
+        raise Refused(Problem(f"the final look of {audit} is made", allowed="a new plan, in another audit"))
     Audit.objects.select_for_update().get(pk=audit.pk)
     rows = frame_of(audit.frame)
     sizes = Counter(row.stratum for row in rows)

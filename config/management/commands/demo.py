@@ -3,6 +3,7 @@
 Simulated reviewers answer; a real worker computes the looks while they do.
 """
 
+import os
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -55,7 +56,7 @@ class Command(Base):
 def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
     """Each step of the main job: its name, what it did in one line, and the same as plain values."""
     path = synthetic_project(folder / "input", name=next_audit_name(), project=PROJECT, seed=SEED)
-    yield "manifest", f"{path} with its files, made from seed {SEED}", {"file": str(path)}
+    yield "manifest", f"{_near(path)} with its files, made from seed {SEED}", {"file": str(path)}
 
     opened = audit_open(manifest=load_manifest(path), now=timezone.now())
     audit, taken = opened.audit, [reading.loaded for reading in opened.files]
@@ -83,15 +84,20 @@ def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
 
     counts = anchors_write(audit, folder / "anchors.csv", "csv")
     none = counts["underspecified_items_without_anchor"]
-    yield "anchors", f"{counts['anchors']} in {counts['file']}; {none} underspecified cases have none", counts
+    yield "anchors", f"{counts['anchors']} in {_near(counts['file'])}; {none} underspecified cases have none", counts
 
     written = report_write(audit, folder, timezone.now())
-    yield "report", ", ".join(written["files"]), {"files": written["files"]}
+    yield "report", ", ".join(_near(file) for file in written["files"]), {"files": written["files"]}
 
     look = last_look(audit)
     assert look is not None
     said = conclusion(look.result, half_width=half_width)
     yield "result", f"{interval_words(look.result)}. {said}", look.result
+
+
+def _near(path: Path | str) -> str:
+    """The path as somebody in the project's folder would type it."""
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
 def _broker() -> AbstractContextManager[str]:
