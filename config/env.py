@@ -1,6 +1,7 @@
 """Typed readers of environment variables. An odd value stops the start and says what is allowed."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -22,44 +23,83 @@ def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
+def choice(name: str, default: str, allowed: Sequence[str]) -> str:
+    value = os.environ.get(name, default)
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} is {value!r}; allowed: {', '.join(allowed)}")
+    return value
+
+
+def folder(path: Path) -> Path:
+    """`path`, made for this user alone where it is missing."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"the folder {str(path)!r} cannot be made ({error.strerror}); "
+            "name one that can be written to in TERTIUM_VAR, or set DATABASE_URL and REDIS_URL"
+        ) from error
+    return path
+
+
 def secret(name: str) -> str | None:
-    """The value of NAME, or the content of the file that NAME_FILE names, or None."""
+    """The value of NAME, or the content of the file that NAME_FILE names, or None. An empty text counts as None."""
     path = os.environ.get(f"{name}_FILE")
+    if path and os.environ.get(name):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; allowed: one of them")
     if path:
         try:
-            return Path(path).read_text(encoding="utf-8").strip()
+            return Path(path).read_text(encoding="utf-8").strip() or None
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE names {path!r}: {error.strerror}") from error
-    return os.environ.get(name)
+    return os.environ.get(name) or None
 
 
 def database(url: str | None, embedded: Path) -> dict[str, object]:
-    """Django's settings for `postgresql://…`, or for the embedded SQLite file where url is empty."""
+    """Django's settings for `postgresql://…` or `sqlite:///path`; for the file `embedded` where url is empty."""
     if not url:
-        return {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": embedded,
-            "OPTIONS": {
-                # Writers queue instead of failing: a deferred transaction that upgrades to a
-                # writer is refused at once by SQLite, whatever the timeout.
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
-            },
-            # A file, not shared memory: several processes must see one test database.
-            "TEST": {"NAME": embedded.with_name(f"test-{embedded.name}")},
-        }
-    parts = urlsplit(url)
+        return _sqlite(embedded)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}") from error
+    path = unquote(parts.path)
+    if parts.scheme == "sqlite" and not parts.netloc and path.startswith("/"):
+        return _sqlite(Path(path))
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise ImproperlyConfigured(f"DATABASE_URL has the scheme {parts.scheme!r}; allowed: postgresql")
+        # The value itself stays unsaid: it may hold a password.
+        raise ImproperlyConfigured(
+            f"DATABASE_URL has the scheme {parts.scheme!r}; "
+            "allowed: postgresql://user:password@host:port/name, sqlite:///absolute/path"
+        )
+    if not path.strip("/"):
+        raise ImproperlyConfigured("DATABASE_URL names no database; allowed: postgresql://user:password@host:port/name")
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
+        "NAME": path.lstrip("/"),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
+        "PORT": str(port or ""),
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        # A folder with a server's socket goes here, as `?host=/run/postgresql`: a URL's host loses its capitals.
         "OPTIONS": dict(parse_qsl(parts.query)),
+    }
+
+
+def _sqlite(file: Path) -> dict[str, object]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": file,
+        "OPTIONS": {
+            # Writers queue instead of failing: a deferred transaction that upgrades to a
+            # writer is refused at once by SQLite, whatever the timeout.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+        },
+        # A file, not shared memory: several processes must see one test database.
+        "TEST": {"NAME": file.with_name(f"test-{file.name}")},
     }

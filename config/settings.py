@@ -5,6 +5,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.embedded import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("TERTIUM_VAR", str(BASE_DIR / "var"))).resolve()
@@ -14,12 +15,15 @@ _secret_key = env.secret("SECRET_KEY")
 PRODUCTION = env.flag("TERTIUM_PRODUCTION", False)
 if PRODUCTION and not _secret_key:
     raise ImproperlyConfigured("SECRET_KEY is not set; in production it, or SECRET_KEY_FILE, is required")
+if PRODUCTION and DEBUG:
+    raise ImproperlyConfigured("DEBUG is True; allowed in production: False")
 SECRET_KEY = _secret_key or "embedded-default-for-one-machine-only"
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1")
 
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "config",
     "core",
     "judges",
     "adjudication",
@@ -40,7 +44,11 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": env.database(env.secret("DATABASE_URL"), VAR_DIR / "tertium.sqlite3")}
+_database_url = env.secret("DATABASE_URL")
+_redis_url = env.secret("REDIS_URL")
+if not (_database_url and _redis_url):
+    env.folder(VAR_DIR)
+DATABASES = {"default": env.database(_database_url, VAR_DIR / "tertium.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
@@ -50,7 +58,7 @@ TIME_ZONE = "UTC"
 # Event name -> task name. The lower storeys write events and never import the tasks that follow.
 EVENT_TASKS = {"adjudication.item-settled": "audits.tasks.look_due"}
 
-CELERY_BROKER_URL = env.secret("REDIS_URL") or f"redis+socket://{VAR_DIR}/valkey.sock?virtual_host=0"
+CELERY_BROKER_URL = _redis_url or broker_url(VAR_DIR)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -58,6 +66,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # The outbox is the database: a request never waits for a broker, and never fails with it.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Kombu would wait 6 s inside the request for a broker that is down; it is told to try once more, at once.
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0,
+    "interval_max": 0,
     "visibility_timeout": 900,
     "socket_connect_timeout": 1,
     "socket_timeout": 5,
@@ -70,10 +83,11 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-looks": {"task": "audits.tasks.looks_sweep", "schedule": 15.0},
 }
 
+_log_level = env.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "WARNING")},
+    "root": {"handlers": ["stderr"], "level": _log_level},
 }

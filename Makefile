@@ -1,0 +1,46 @@
+# `make` alone lists what there is.
+VENV ?= .venv
+PY = $(VENV)/bin/python
+RUNTIME = $(VENV)/.runtime-installed
+DEV = $(VENV)/.dev-installed
+export PYTHON
+
+# Pure packages, without Django's metaclasses: held to `mypy --strict`.
+TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/parsing judges/intake audits/stats \
+	$(wildcard audits/manifest.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit from intake to anchors
+	@$(PY) manage.py migrate --verbosity 0
+	@$(PY) manage.py demo
+
+test: $(DEV) ## run every test on SQLite, then those marked `database` on PostgreSQL
+	@$(PY) -m pytest
+	@$(PY) -m tests.postgres
+
+lint: $(DEV) ## check style, types, storeys, migrations, settings and the Dockerfile
+	@$(PY) -m ruff check --quiet
+	@$(PY) -m ruff format --check --quiet
+	@$(VENV)/bin/lint-imports --no-logo
+	@$(PY) -m mypy $(TYPED)
+	@$(PY) manage.py makemigrations --check --dry-run
+	@$(PY) -W error manage.py check
+	@$(VENV)/bin/hadolint Dockerfile
+
+lock: $(DEV) ## write requirements*.txt anew from requirements*.in
+	@UV=$(VENV)/bin/uv bin/lock
+
+clean: ## remove what tools left behind; keeps .venv, and var/ with your data
+	@rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './var/*' -prune -exec rm -rf {} +
+
+$(RUNTIME): requirements.txt
+	@bin/bootstrap $(VENV) $@ requirements.txt
+
+$(DEV): requirements-dev.txt $(RUNTIME)
+	@bin/bootstrap $(VENV) $@ requirements-dev.txt

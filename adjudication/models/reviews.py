@@ -1,0 +1,57 @@
+from django.db import models
+
+from adjudication.models.queues import Item, SlotKind
+from core.models import Author
+from core.records import AppendOnly
+from judges.models import Artifact
+
+
+class Review(AppendOnly):
+    """What one person answered about one item. A correction is a new revision; nothing is overwritten.
+
+    `surplus` marks an answer that came after the item had all it needed: kept, outside the estimate.
+    """
+
+    item = models.ForeignKey(Item, models.PROTECT, related_name="reviews")
+    author = models.ForeignKey(Author, models.PROTECT, related_name="reviews")
+    revision = models.PositiveSmallIntegerField(default=1)
+    kind = models.CharField(max_length=12, choices=SlotKind.choices, default=SlotKind.REVIEW)
+    surplus = models.BooleanField(default=False)
+    rationale = models.TextField(blank=True)
+    seconds = models.PositiveIntegerField(null=True)  # active, while the page was in front; null if unknown
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "author", "revision"], name="one_review_per_revision"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} by {self.author}"
+
+
+class Label(AppendOnly):
+    """A review's answer for one artifact: a label of the scale, or null for *cannot judge*."""
+
+    review = models.ForeignKey(Review, models.PROTECT, related_name="labels")
+    artifact = models.ForeignKey(Artifact, models.PROTECT, related_name="labels")
+    label = models.CharField(max_length=100, null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["review", "artifact"], name="one_label_per_artifact")]
+
+    def __str__(self) -> str:
+        return self.label or "cannot judge"
+
+
+class ReviewReason(AppendOnly):
+    """A desk reason code that a review gives."""
+
+    review = models.ForeignKey(Review, models.PROTECT, related_name="reasons")
+    code = models.CharField(max_length=60)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["review", "code"], name="a_reason_once_per_review")]
+
+    def __str__(self) -> str:
+        return self.code

@@ -1,0 +1,188 @@
+"""Labels that people gave elsewhere, taken in with an author each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import transaction
+
+from adjudication.models import (
+    Item,
+    ItemState,
+    Label,
+    Queue,
+    Reference,
+    Review,
+    Settlement,
+    SettlementHow,
+    Slot,
+    SlotKind,
+    SlotState,
+)
+from adjudication.services.settlements import announce_settlements, settlement_numbers
+from core.errors import InputError, Problem
+from core.models import Author
+
+Labels = Mapping[int, str]  # artifact -> label
+
+
+@dataclass(frozen=True)
+class ImportedAnswers:
+    """What a file says about one item: each author's labels, and the final ones where it has them."""
+
+    item: Item
+    artifacts: tuple[int, ...]
+    by_author: Mapping[int, Labels]  # author -> labels
+    final: Labels
+    row: int  # of the file, for messages
+
+
+@dataclass
+class Imported:
+    """`settled` by how; `waiting` items got labels that do not settle them."""
+
+    reviews: int = 0
+    duplicate: int = 0
+    settled: dict[str, int] = field(default_factory=dict)
+    waiting: int = 0
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    answers: ImportedAnswers
+    decision: dict[int, str]
+    how: SettlementHow | None
+
+
+@transaction.atomic
+def labels_import(
+    *, queue: Queue, rows: Iterable[ImportedAnswers], adjudicator: Author, file: str, actor: Author, now: datetime
+) -> Imported:
+    """Store the labels, and settle the items that they settle. The same file again adds nothing.
+
+    An author who has answered an item otherwise before is refused: labels are never overwritten.
+    """
+    imported = Imported()
+    fresh = _without_known(queue, list(rows), file, imported)
+    outcomes = [_Outcome(answers, *_decide(answers)) for answers in fresh]
+    _store_reviews(outcomes, adjudicator, now, imported)
+    settled = [outcome for outcome in outcomes if outcome.how and outcome.answers.item.state != ItemState.SETTLED]
+    imported.waiting = sum(outcome.how is None for outcome in outcomes)
+    if settled:
+        _settle(queue, settled, actor, now)
+    for outcome in settled:
+        key = outcome.how.value if outcome.how else ""
+        imported.settled[key] = imported.settled.get(key, 0) + 1
+    return imported
+
+
+def _decide(answers: ImportedAnswers) -> tuple[dict[int, str], SettlementHow | None]:
+    """The labels in force, and how they came about; None where an artifact stays without one.
+
+    A final column decides wherever it speaks, as an adjudication by whoever filled it; where at least
+    two authors agree with each other and with it, the answer is theirs.
+    """
+    decision: dict[int, str] = {}
+    for artifact in answers.artifacts:
+        given = {labels[artifact] for labels in answers.by_author.values() if artifact in labels}
+        if artifact in answers.final:
+            decision[artifact] = answers.final[artifact]
+        elif len(given) == 1:
+            decision[artifact] = given.pop()
+    if set(decision) != set(answers.artifacts):
+        return decision, None
+    voices = [labels for labels in answers.by_author.values() if set(labels) == set(answers.artifacts)]
+    agreed = all(labels[artifact] == decision[artifact] for labels in answers.by_author.values() for artifact in labels)
+    if agreed and len(voices) > 1:
+        return decision, SettlementHow.UNANIMOUS
+    if not answers.by_author:
+        return decision, SettlementHow.IMPORTED
+    if not answers.final:
+        return decision, SettlementHow.SINGLE
+    return decision, SettlementHow.ADJUDICATED
+
+
+def _without_known(queue: Queue, rows: list[ImportedAnswers], file: str, imported: Imported) -> list[ImportedAnswers]:
+    """The rows with the labels that are stored already taken out."""
+    stored: dict[tuple[int, int], dict[int, str | None]] = {}
+    for item, author, artifact, label in Label.objects.filter(
+        review__item__queue=queue, review__item__in=[row.item.pk for row in rows]
+    ).values_list("review__item", "review__author", "artifact", "label"):
+        stored.setdefault((item, author), {})[artifact] = label
+    fresh, problems = [], []
+    for row in rows:
+        new_authors: dict[int, Labels] = {}
+        for author, labels in row.by_author.items():
+            there = stored.get((row.item.pk, author))
+            if there is None:
+                new_authors[author] = labels
+            elif there == dict(labels):
+                imported.duplicate += 1
+            else:
+                problems.append(
+                    Problem(
+                        "this author has answered the case otherwise before",
+                        file=file,
+                        row=row.row,
+                        value=", ".join(labels.values()),
+                        allowed="the stored labels: " + ", ".join(str(label) for label in there.values()),
+                    )
+                )
+        if new_authors or row.item.state != ItemState.SETTLED:
+            fresh.append(row if len(new_authors) == len(row.by_author) else _only(row, new_authors))
+    if problems:
+        raise InputError(problems)
+    return fresh
+
+
+def _only(row: ImportedAnswers, by_author: Mapping[int, Labels]) -> ImportedAnswers:
+    return ImportedAnswers(row.item, row.artifacts, by_author, row.final, row.row)
+
+
+def _store_reviews(outcomes: list[_Outcome], adjudicator: Author, now: datetime, imported: Imported) -> None:
+    reviews: list[tuple[Review, Labels]] = []
+    for outcome in outcomes:
+        answers = outcome.answers
+        surplus = answers.item.state == ItemState.SETTLED
+        reviews += [
+            (Review(item=answers.item, author_id=author, at=now, surplus=surplus), labels)
+            for author, labels in answers.by_author.items()
+        ]
+        if outcome.how == SettlementHow.ADJUDICATED and not surplus:
+            review = Review(item=answers.item, author=adjudicator, kind=SlotKind.ADJUDICATION, at=now)
+            reviews.append((review, answers.final))
+    Review.objects.bulk_create([review for review, _ in reviews], batch_size=500)
+    Label.objects.bulk_create(
+        [
+            Label(review=review, artifact_id=artifact, label=label)
+            for review, labels in reviews
+            for artifact, label in labels.items()
+        ],
+        batch_size=500,
+    )
+    imported.reviews = len(reviews)
+
+
+def _settle(queue: Queue, outcomes: list[_Outcome], actor: Author, now: datetime) -> None:
+    items = [outcome.answers.item.pk for outcome in outcomes]
+    moved = Item.objects.filter(pk__in=items).exclude(state=ItemState.SETTLED).update(state=ItemState.SETTLED)
+    if moved != len(items):
+        raise InputError(Problem("items were settled by others while this file was taken in; send it again"))
+    Slot.objects.filter(item__in=items, state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
+    last = settlement_numbers(queue, len(items))
+    settlements = Settlement.objects.bulk_create(
+        [
+            Settlement(item=outcome.answers.item, queue=queue, number=number, how=outcome.how, actor=actor, at=now)
+            for number, outcome in enumerate(outcomes, last - len(items) + 1)
+        ],
+        batch_size=500,
+    )
+    Reference.objects.bulk_create(
+        [
+            Reference(settlement=settlement, artifact_id=artifact, label=label)
+            for settlement, outcome in zip(settlements, outcomes, strict=True)
+            for artifact, label in outcome.decision.items()
+        ],
+        batch_size=500,
+    )
+    announce_settlements(queue=queue, number=last, actor=actor, now=now)

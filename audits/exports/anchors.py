@@ -1,0 +1,114 @@
+"""Gold anchors: references with all that is needed to use them again without asking us."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from adjudication.models import Reference, SettlementHow
+from audits.exports.cells import neutral
+from audits.models import Audit, Draw
+from audits.selectors import standing_settlements
+
+FORMATS = ("csv", "jsonl")
+OUTSIDE = "outside the sample"
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """One artifact's settled human label. `stratum`, `position` and `inclusion_probability` say how the case
+    was sampled; all three are null for a label that came in from outside the sample."""
+
+    reference_id: int
+    case_set: str
+    case_set_version: str
+    case_id: str
+    case_version: int
+    input_hash: str
+    system_version: str
+    output_hash: str
+    evidence_hash: str
+    rubric: str
+    rubric_version: str
+    rubric_hash: str
+    label: str
+    value: float | None
+    how_settled: str
+    settled_at: str
+    how_sampled: str
+    stratum: str | None
+    position: int | None
+    inclusion_probability: float | None
+
+
+def anchors_of(audit: Audit) -> Iterator[Anchor]:
+    """Every reference in force, in the order of the case set. An underspecified artifact has none."""
+    case_set, rubric = audit.comparison.case_set, audit.rubric
+    drawn = _drawn(audit)
+    sizes = {stratum.pk: (stratum.name, stratum.size) for stratum in audit.strata.all()}
+    labels_drawn = audit.registrations.latest("n").labels
+    references = (
+        Reference.objects.filter(settlement__in=standing_settlements(audit))
+        .select_related("settlement__item__case", "artifact__system_version")
+        .order_by("settlement__item__case", "artifact__system_version", "pk")
+    )
+    for reference in references.iterator(chunk_size=2000):
+        case, artifact = reference.settlement.item.case, reference.artifact
+        stratum, position = drawn.get(reference.settlement.item_id, (None, None))
+        name, size = sizes[stratum] if stratum is not None else (None, None)
+        yield Anchor(
+            reference_id=reference.pk,
+            case_set=case_set.name,
+            case_set_version=case_set.version,
+            case_id=case.case_id,
+            case_version=case.version,
+            input_hash=case.input_hash,
+            system_version=artifact.system_version.name,
+            output_hash=artifact.output_hash,
+            evidence_hash=artifact.evidence_hash,
+            rubric=rubric.name,
+            rubric_version=rubric.version,
+            rubric_hash=rubric.content_hash,
+            label=reference.label,
+            value=rubric.values[reference.label],
+            how_settled=reference.settlement.how,
+            settled_at=reference.settlement.at.isoformat(),
+            how_sampled="drawn" if name else OUTSIDE,
+            stratum=name,
+            position=position,
+            inclusion_probability=labels_drawn[name] / size if name and size else None,
+        )
+
+
+def _drawn(audit: Audit) -> dict[int, tuple[int, int]]:
+    rows = Draw.objects.filter(audit=audit).values_list("item", "stratum", "position")
+    return {item: (stratum, position) for item, stratum, position in rows}
+
+
+def anchors_write(audit: Audit, path: Path, kind: str) -> dict[str, Any]:
+    """Write the anchors to a file; the counts come back, with what was left out and why."""
+    written = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        for anchor in _writer(file, kind, anchors_of(audit)):
+            written += anchor
+    underspecified = standing_settlements(audit).filter(how=SettlementHow.UNDERSPECIFIED).count()
+    return {"file": str(path), "anchors": written, "underspecified_items_without_anchor": underspecified}
+
+
+def _writer(file: Any, kind: str, anchors: Iterator[Anchor]) -> Iterator[int]:
+    if kind == "jsonl":
+        for anchor in anchors:
+            file.write(json.dumps(asdict(anchor), ensure_ascii=False) + "\n")
+            yield 1
+        return
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow([field.name for field in fields(Anchor)])
+    for anchor in anchors:
+        table.writerow([_cell(value) for value in asdict(anchor).values()])
+        yield 1
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else neutral(value) if isinstance(value, str) else value

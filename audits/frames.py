@@ -1,0 +1,179 @@
+"""From rows to arrays: the one module in which records become the statistics' plain values.
+
+The frame is every eligible case with its stratum and its place in the permanent random order. It is made
+once, at registration; the pool is the frame's cells with the labels of the settled prefix.
+"""
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from django.db import connection
+
+from audits.models import Audit, Cell, Frame
+from audits.stats.design import merged_strata, permanent_order, stratum_family, stratum_name
+from audits.stats.pool import Cell as PoolCell
+from audits.stats.pool import Key, Pool, Waiting
+from core.identity import canonical_json, case_identity, text_hash
+from judges.models import CaseSet, Comparison
+from judges.pairing import Pair
+from judges.transitions import blocking_slice
+
+
+@dataclass(frozen=True)
+class FrameRow:
+    """One eligible case. `position` counts from 1 in the permanent random order of its stratum."""
+
+    stratum: str
+    position: int
+    case_id: str
+    case_version: int
+    old: str
+    new: str
+    same_content: bool
+
+
+@dataclass(frozen=True)
+class StrataPlan:
+    """How the plan cuts the frame."""
+
+    by: str
+    slices: tuple[str, ...]
+    merge_below: int
+    force_blocking: bool
+    seed: str
+
+
+def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: StrataPlan) -> list[FrameRow]:
+    """The frame of the eligible pairs, by stratum and position: the same rows from the same pairs in any order."""
+    eligible = [pair for pair in pairs if pair.eligible]
+    names = {pair.case_pk: _stratum(comparison, pair, plan) for pair in eligible}
+    sizes = Counter(name for name, _ in names.values())
+    merged = merged_strata(sizes, dict(names.values()), below=plan.merge_below)
+    by_stratum: dict[str, dict[str, Pair]] = {}
+    for pair in eligible:
+        stratum = merged[names[pair.case_pk][0]]
+        by_stratum.setdefault(stratum, {})[identity_of(comparison.case_set, pair)] = pair
+    return [
+        FrameRow(stratum, position, pair.case_id, pair.case_version, *pair.verdicts, pair.same_content)
+        for stratum in sorted(by_stratum)
+        for position, pair in enumerate(
+            (by_stratum[stratum][name] for name in permanent_order(plan.seed, by_stratum[stratum])), 1
+        )
+    ]
+
+
+def identity_of(case_set: CaseSet, row: Pair | FrameRow) -> str:
+    return case_identity(case_set.name, case_set.version, row.case_id, row.case_version)
+
+
+def _stratum(comparison: Comparison, pair: Pair, plan: StrataPlan) -> tuple[str, str]:
+    """Name and family of a pair's stratum, from what is known before any label."""
+    old, new = pair.verdicts
+    forced = plan.force_blocking and old != new and bool(blocking_slice(comparison.blocking_slices, pair.slices))
+    slices = tuple((name, pair.slices.get(name, "")) for name in plan.slices)
+    name = stratum_name(old, new, by=plan.by, slices=slices, forced=forced, identical=pair.same_content)  # type: ignore[arg-type]
+    return name, stratum_family(old, new, forced=forced, identical=pair.same_content)
+
+
+def frame_bytes(rows: Iterable[FrameRow]) -> tuple[str, bytes]:
+    """The frame's hash, and its compressed bytes."""
+    text = canonical_json([astuple(row) for row in rows])
+    return text_hash(text), zlib.compress(text.encode())
+
+
+def frame_of(frame: Frame) -> list[FrameRow]:
+    return [FrameRow(*row) for row in json.loads(zlib.decompress(bytes(frame.rows)))]
+
+
+# One aggregate query per look. `standing` is the decision in force per item at the watermark; `reach` says,
+# per stratum, where the first open draw and the last settled one stand.
+_SETTLED_CELLS = """
+WITH standing AS (
+    SELECT item_id, MAX(id) AS settlement_id FROM adjudication_settlement
+    WHERE queue_id = %(queue)s AND number <= %(watermark)s GROUP BY item_id
+), state AS (
+    SELECT d.stratum_id, d.position, d.old, d.new, d.same_content, s.settlement_id
+    FROM audits_draw d LEFT JOIN standing s ON s.item_id = d.item_id WHERE d.audit_id = %(audit)s
+), reach AS (
+    SELECT stratum_id,
+           MIN(CASE WHEN settlement_id IS NULL THEN position END) AS first_open,
+           MAX(CASE WHEN settlement_id IS NOT NULL THEN position END) AS last_settled
+    FROM state GROUP BY stratum_id
+), labelled AS (
+    SELECT r.settlement_id, a.system_version_id, r.label
+    FROM adjudication_reference r JOIN judges_artifact a ON a.id = r.artifact_id
+)
+SELECT st.name, state.old, state.new, state.same_content, old_label.label, new_label.label,
+       CASE WHEN state.settlement_id IS NULL AND state.position < reach.last_settled THEN 'gap'
+            WHEN state.settlement_id IS NULL THEN 'open'
+            WHEN reach.first_open IS NULL OR state.position < reach.first_open THEN 'counts'
+            ELSE 'waits' END AS standing,
+       COUNT(*)
+FROM state
+JOIN reach ON reach.stratum_id = state.stratum_id
+JOIN audits_stratum st ON st.id = state.stratum_id
+LEFT JOIN labelled old_label ON old_label.settlement_id = state.settlement_id
+    AND old_label.system_version_id = %(old_system)s
+LEFT JOIN labelled new_label ON new_label.settlement_id = state.settlement_id
+    AND new_label.system_version_id = %(new_system)s
+GROUP BY 1, 2, 3, 4, 5, 6, 7
+"""
+
+
+def pool_of(audit: Audit, watermark: int) -> Pool:
+    """The pool as it stood after the settlement numbered `watermark`."""
+    comparison = audit.comparison
+    labels: dict[tuple[str, str, str, bool], Counter[Key]] = {}
+    undecided: Counter[tuple[str, str, str, bool]] = Counter()
+    waiting: Counter[str] = Counter()
+    gaps: Counter[str] = Counter()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SETTLED_CELLS,
+            {
+                "queue": audit.queue_id,
+                "audit": audit.pk,
+                "watermark": watermark,
+                "old_system": comparison.old_run.system_version_id,
+                "new_system": comparison.new_run.system_version_id,
+            },
+        )
+        for stratum, old, new, same, old_label, new_label, standing, number in cursor.fetchall():
+            cell = (stratum, old, new, bool(same))
+            if standing == "waits":
+                waiting[stratum] += number
+            elif standing == "gap":
+                gaps[stratum] += number
+            elif standing == "counts":
+                key = _key(comparison, old_label, new_label)
+                if key is None:
+                    undecided[cell] += number
+                else:
+                    labels.setdefault(cell, Counter())[key] += number
+    cells = Cell.objects.filter(stratum__audit=audit).order_by("stratum__name", "old", "new", "same_content")
+    return Pool(
+        cells=tuple(
+            PoolCell(
+                stratum=name,
+                old=old,
+                new=new,
+                size=size,
+                labels=labels.get((name, old, new, same), Counter()),
+                undecided=undecided[name, old, new, same],
+                structural_zero=same,
+            )
+            for name, old, new, same, size in cells.values_list("stratum__name", "old", "new", "same_content", "size")
+        ),
+        kind=comparison.kind,  # type: ignore[arg-type]
+        scale=audit.rubric.values,
+        waiting={name: Waiting(settled=waiting[name], gaps=gaps[name]) for name in waiting},
+    )
+
+
+def _key(comparison: Comparison, old_label: str | None, new_label: str | None) -> Key | None:
+    if comparison.is_swap:
+        return new_label
+    return None if old_label is None or new_label is None else (old_label, new_label)

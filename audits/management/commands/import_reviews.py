@@ -1,0 +1,50 @@
+"""Take in labels that people gave elsewhere, as the manifest's `reviews` describes their file.
+
+Cases that were not drawn are refused unless --drawn-only or --all says what to do with them.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from audits.selectors import audit_find
+from audits.services.importing import Scope, reviews_import
+from core.commands import Command as Base
+from core.commands import Result
+from core.services import operator_of
+
+
+class Command(Base):
+    help = __doc__
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
+        parser.add_argument("file", type=Path, metavar="FILE", help="the file with the labels")
+        scope = parser.add_mutually_exclusive_group()
+        scope.add_argument(
+            "--drawn-only", action="store_true", help="take the labels of drawn cases and leave the others"
+        )
+        scope.add_argument(
+            "--all", action="store_true", help="take all labels; those not drawn stand outside the sample"
+        )
+
+    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        audit = audit_find(options["audit"])
+        scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
+        report = reviews_import(
+            audit=audit, path=options["file"], scope=scope, actor=operator_of(audit.project), now=timezone.now()
+        ).as_dict()
+
+        def lines() -> list[str]:
+            settled = ", ".join(f"{number} {how}" for how, number in report["settled"].items()) or "none"
+            outside = {"all": "taken as outside the sample", "drawn only": "left out"}.get(scope, "")
+            return [
+                f"{report['file']}: {report['reviews']} labels stored, {report['duplicate']} there already",
+                f"  settled: {settled}; {report['waiting']} still without an agreed label",
+                *([f"  {report['not_drawn']} cases were not drawn: {outside}"] if report["not_drawn"] else []),
+            ]
+
+        return {"audit": audit.name, "scope": scope, **report}, lines, True

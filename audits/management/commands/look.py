@@ -1,0 +1,43 @@
+"""Compute a look if something was settled since the last one, and show the last look.
+
+Exits 1 where there is no interval to show yet.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+
+from audits.exports.wording import conclusion, interval_words
+from audits.plans import target_half_width
+from audits.selectors import audit_find, last_look, require_registered
+from audits.services.looks import looks_bring_up_to_date
+from core.commands import Command as Base
+from core.commands import Result
+
+
+class Command(Base):
+    help = __doc__
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
+
+    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        audit = require_registered(audit_find(options["audit"]))
+        made = looks_bring_up_to_date(audit=audit, clock=timezone.now)
+        look = last_look(audit)
+        if look is None:
+            return {"audit": audit.name, "computed": made, "look": None}, lambda: ["no label is settled yet"], False
+        result = {
+            "audit": audit.name,
+            "computed": made,
+            "look": {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
+            | look.result,
+        }
+
+        def lines() -> list[str]:
+            said = conclusion(look.result, half_width=target_half_width(audit.plan))
+            return [f"{audit.plan['estimand']}: {interval_words(look.result)}", said]
+
+        return result, lines, look.low is not None

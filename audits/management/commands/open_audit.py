@@ -1,0 +1,53 @@
+"""Take in what a manifest names, report its integrity, and leave a draft audit."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+from tqdm import tqdm
+
+from audits.management.lines import integrity_lines
+from audits.manifest import load_manifest
+from audits.services.opening import audit_open
+from core.commands import Command as Base
+from core.commands import Result
+
+
+class Command(Base):
+    help = __doc__
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("manifest", type=Path, metavar="MANIFEST", help="the YAML file that describes the audit")
+        parser.add_argument(
+            "--files", type=Path, metavar="DIR", help="where the files it names are, if not beside the manifest"
+        )
+
+    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        manifest = load_manifest(options["manifest"], files=options["files"])
+        opened = audit_open(manifest=manifest, now=timezone.now(), progress=with_bar)
+        files = [reading.as_dict() for reading in opened.files]
+        result = {
+            "audit": opened.audit.name,
+            "project": opened.audit.project.name,
+            "state": opened.audit.state,
+            "files": files,
+            "integrity": opened.integrity.as_dict(),
+        }
+
+        def lines() -> list[str]:
+            taken = [
+                f"{file['file']}: {file['what']}: {file['created']} new, {file['duplicate']} there already, "
+                f"{file['missing']} rows without content, {file['duplicates']} repeated rows"
+                for file in files
+            ]
+            next_step = f"audit {opened.audit.name} is a draft; next: manage.py register {opened.audit.name}"
+            return [*taken, *integrity_lines(result["integrity"]), next_step]
+
+        return result, lines, opened.integrity.passed
+
+
+def with_bar(what: str, rows: Iterator[Any]) -> Iterator[Any]:
+    """A progress bar on standard error, only where somebody watches and the work takes a while."""
+    return iter(tqdm(rows, desc=what, unit=" rows", disable=None, delay=1, leave=False))

@@ -1,0 +1,56 @@
+"""Reports as plain lines, for the commands."""
+
+from typing import Any
+
+
+def integrity_lines(report: dict[str, Any]) -> list[str]:
+    lines = [f"integrity: {report['eligible']} of {report['cases']} cases are eligible"]
+    for state, number in report["pairs"].items():
+        if number:
+            named = report["cases_named"].get(state)
+            lines.append(f"  {state}: {number}" + (f" ({', '.join(named)})" if named else ""))
+    for side in ("old", "new"):
+        counts = report[side]
+        states = ", ".join(f"{number} {state}" for state, number in counts["states"].items() if number)
+        marks = ", ".join(f"{number} {mark}" for mark, number in counts["provenance"].items() if number)
+        lines.append(
+            f"  {side}: {counts['judged']} judged, {counts['missing']} missing; {states}; provenance {marks}; "
+            f"{counts['labels_mapped']} of {counts['labels_seen']} labels seen are mapped"
+        )
+    lines += [f"  NOT MET {failure}" for failure in report["failures"]]
+    return lines
+
+
+def transition_lines(report: dict[str, Any]) -> list[str]:
+    whole = report["all"]
+    lines = [f"{whole['changed']} of {whole['pairs']} eligible pairs changed ({report['ineligible']} not eligible)"]
+    width = max(len(label) for label in report["labels"])
+    lines.append("  " + "old \\ new".ljust(width + 10) + "".join(label.rjust(width + 8) for label in report["labels"]))
+    for label, counts in zip(report["labels"], whole["counts"], strict=True):
+        lines.append("  " + label.ljust(width + 10) + "".join(str(number).rjust(width + 8) for number in counts))
+    for name, values in report["slices"].items():
+        for value, matrix in values.items():
+            lines.append(f"  {name}={value or '(none)'}: {matrix['changed']} of {matrix['pairs']} changed")
+    for change in report["blocking_changes"]:
+        lines.append(f"  BLOCKING {change['slice']}, case {change['case_id']}: {change['old']} → {change['new']}")
+    return lines
+
+
+def progress_lines(progress: dict[str, Any]) -> list[str]:
+    lines = [f"{progress['settled']} of {progress['drawn']} drawn cases are settled"]
+    for stratum in progress["strata"]:
+        line = f"  {stratum['name']}: {stratum['counting']} count of {stratum['drawn']} drawn of {stratum['size']}"
+        if stratum["waiting"]:
+            line += f"; {stratum['waiting']} waiting behind {stratum['gaps']}"
+        lines.append(line)
+    items = ", ".join(f"{number} {state}" for state, number in progress["items"].items())
+    lines.append(f"  items: {items}; {progress['reviews']} reviews, {progress['adjudications']} adjudications")
+    if progress["labels_outside_sample"]:
+        lines.append(f"  {progress['labels_outside_sample']} settled cases stand outside the sample")
+    return lines
+
+
+def cells_line(cells: dict[str, Any]) -> str:
+    counts = " / ".join(str(number) for number in cells["counts"].values())
+    known = "a census" if cells["census"] else f"{cells['known']} of {cells['eligible']} labels known, not an estimate"
+    return f"four cells (both / only old / only new / neither): {counts} ({known})"

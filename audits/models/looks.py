@@ -1,0 +1,30 @@
+from django.db import models
+
+from audits.models.audits import Audit, Registration
+from core.records import AppendOnly
+
+
+class Look(AppendOnly):
+    """One computed estimate at a moment: labels in, intervals out. All looks together are the width curve.
+
+    `watermark` is the number of the last settlement it has seen. `result` is the whole estimate with its
+    method, policy and code version; the columns beside it are for lists and curves.
+    """
+
+    audit = models.ForeignKey(Audit, models.PROTECT, related_name="looks")
+    registration = models.ForeignKey(Registration, models.PROTECT, related_name="looks")
+    watermark = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    code_version = models.CharField(max_length=40)
+    labels = models.PositiveIntegerField()  # settled, in the prefixes that count
+    point = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    final = models.BooleanField(default=False)
+    result = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "watermark"], name="one_look_per_watermark")]
+
+    def __str__(self) -> str:
+        return f"{self.audit} after {self.watermark} settlements"

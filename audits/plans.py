@@ -1,0 +1,38 @@
+"""What a plan says, in the words of the statistics."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from audits.frames import StrataPlan
+from audits.models import Audit
+from audits.stats.intervals import z_value
+from audits.stats.sizing import target_variance
+
+SIDES = {"baseline": "old", "candidate": "new", None: None}
+USUAL_POWER = 0.8
+
+
+def estimate_arguments(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What every estimate, forecast and allocation of this plan is computed with."""
+    return {name: plan[name] for name in ("estimand", "level", "target", "policy")} | {"side": SIDES[plan["side"]]}
+
+
+def target_half_width(plan: Mapping[str, Any]) -> float | None:
+    """The narrower of the plan's half-width and what its detectable difference needs; None without a target."""
+    widths = [plan["half_width"]] if plan["half_width"] else []
+    if plan["detectable_difference"]:
+        variance = target_variance(
+            difference=plan["detectable_difference"], power=plan["power"] or USUAL_POWER, level=plan["level"]
+        )
+        widths.append(z_value(plan["level"]) * variance**0.5)
+    return min(widths, default=None)
+
+
+def strata_plan(audit: Audit) -> StrataPlan:
+    return StrataPlan(
+        by=audit.plan["strata_by"],
+        slices=tuple(audit.plan["strata_slices"]),
+        merge_below=audit.plan["merge_below"],
+        force_blocking=audit.review["adjudicate_all_blocking_transitions"],
+        seed=audit.plan["seed"],
+    )

@@ -1,0 +1,86 @@
+"""Computing looks: one taker per audit, until nothing new has been settled."""
+
+import logging
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from adjudication.models import Queue
+from audits.frames import pool_of
+from audits.models import Audit, AuditState, Look
+from audits.plans import estimate_arguments, target_half_width
+from audits.stats.estimate import estimate
+from core.version import VERSION
+
+log = logging.getLogger(__name__)
+
+TAKEN_FOR = timedelta(minutes=10)  # after which a taker that died is replaced
+
+Clock = Callable[[], datetime]
+
+
+def looks_bring_up_to_date(*, audit: Audit, clock: Clock) -> int:
+    """Compute a look if one is due, and again if settlements came meanwhile; how many were computed.
+
+    A burst of settlements, or of calls, costs one computation: whoever finds the audit taken leaves,
+    and the taker looks once more after letting go.
+    """
+    made = 0
+    while look_is_due(audit):
+        token = uuid.uuid4().hex
+        if not _take(audit, token, clock()):
+            break
+        try:
+            while look_is_due(audit):
+                made += _look_make(audit, clock()) is not None
+        finally:
+            Audit.objects.filter(pk=audit.pk, look_taker=token).update(look_taker="", look_taken_at=None)
+    return made
+
+
+def look_is_due(audit: Audit) -> bool:
+    """Whether something was settled since the last look. A final look closes a monitored audit."""
+    last = audit.looks.order_by("watermark").last()
+    if last is not None and last.final and last.result["policy"] == "monitored":
+        return False
+    settled = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
+    registered = Audit.objects.filter(pk=audit.pk, state=AuditState.REGISTERED).exists()
+    return registered and settled > (last.watermark if last else 0)
+
+
+def audits_with_due_looks() -> list[Audit]:
+    """What the sweeper asks: audits whose message was lost."""
+    return [audit for audit in Audit.objects.filter(state=AuditState.REGISTERED) if look_is_due(audit)]
+
+
+def _take(audit: Audit, token: str, now: datetime) -> bool:
+    free = Q(look_taker="") | Q(look_taken_at__lt=now - TAKEN_FOR)
+    return Audit.objects.filter(free, pk=audit.pk).update(look_taker=token, look_taken_at=now) == 1
+
+
+def _look_make(audit: Audit, now: datetime) -> Look | None:
+    watermark = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
+    result = estimate(
+        pool_of(audit, watermark), **estimate_arguments(audit.plan), half_width=target_half_width(audit.plan)
+    )
+    try:
+        with transaction.atomic():
+            return Look.objects.create(
+                audit=audit,
+                registration=audit.registrations.latest("n"),
+                watermark=watermark,
+                at=now,
+                code_version=VERSION,
+                labels=result.n,
+                point=result.point,
+                low=result.interval.low if result.interval else None,
+                high=result.interval.high if result.interval else None,
+                final=result.final,
+                result=result.as_dict(),
+            )
+    except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
+        log.info("look %s of audit %s is there already", watermark, audit.pk)
+        return None

@@ -1,0 +1,229 @@
+"""Opening an audit: everything a manifest names is checked, then taken in, then set against each other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db import transaction
+
+from adjudication.services.queues import queue_open
+from audits.manifest.specs import Manifest
+from audits.models import Audit
+from core.errors import InputError, Problem
+from core.events import event_record
+from core.identity import value_hash
+from core.models import Author, Project
+from core.services import operator_of, project_ensure
+from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
+from judges.intake.problems import Problems
+from judges.intake.rows import CaseIndex, Tally
+from judges.intake.specs import SIDES, SideName, Source
+from judges.integrity import IntegrityReport, integrity_of
+from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
+from judges.services.cases import Loaded, artifacts_load, case_set_load
+from judges.services.comparisons import comparison_open
+from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
+from judges.services.runs import run_load
+
+Row = TypeVar("Row")
+Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
+
+
+def silent(what: str, rows: Iterator[Row]) -> Iterator[Row]:
+    return rows
+
+
+@dataclass
+class FileReading:
+    """What one reading of one file came to."""
+
+    file: str
+    what: str
+    tally: Tally
+    loaded: Loaded = field(default_factory=Loaded)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"file": self.file, "what": self.what, **asdict(self.tally), **asdict(self.loaded)}
+
+
+@dataclass
+class Opened:
+    audit: Audit
+    files: list[FileReading]
+    integrity: IntegrityReport
+
+
+def audit_open(*, manifest: Manifest, now: datetime, progress: Progress = silent) -> Opened:
+    """Take in what the manifest names, and leave a draft audit. The same manifest again changes nothing.
+
+    Every file is read and checked before anything is stored, so that one bad row anywhere leaves nothing
+    behind. Rows then land in chunks under their load, which shows only when it is complete.
+    """
+    index = manifest_check(manifest, progress)
+    project = project_ensure(name=manifest.project, now=now)
+    actor = operator_of(project)
+    _refuse_another_plan(project, manifest)
+    rubric = rubric_publish(project=project, spec=manifest.rubric)
+    for mapping in manifest.mappings.values():
+        mapping_publish(project=project, spec=mapping)
+    files: list[FileReading] = []
+    case_set = _load_cases(manifest, project, now, progress, files)
+    systems = _load_artifacts(manifest, case_set, index, now, progress, files)
+    sides = {side: _load_run(manifest, side, systems, index, now, progress, files) for side in SIDES}
+    comparison = comparison_open(
+        project=project,
+        name=manifest.migration_id,
+        kind=manifest.kind,
+        partition=manifest.partition,
+        old=sides["baseline"],
+        new=sides["candidate"],
+        labels=rubric.labels,
+        rules=asdict(manifest.integrity),
+        slices=list(manifest.slices),
+        blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
+    )
+    audit = _draft(manifest, project, comparison, actor, now)
+    return Opened(audit, files, integrity_of(comparison))
+
+
+def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex:
+    """Read every file to its end and raise all problems at once; nothing is stored."""
+    problems = Problems()
+    index = CaseIndex()
+    for _ in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
+        pass
+    problems.raise_if_any()
+    for source in manifest.sources:
+        for _ in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
+            pass
+    for review in manifest.reviews:
+        for _ in read_labels(manifest.path(review), review, index, problems=problems):
+            pass
+    problems.raise_if_any()
+    return index
+
+
+def _located(manifest: Manifest) -> tuple[Any, Source]:
+    return manifest.path(manifest.case_source), manifest.case_source
+
+
+def _rows(
+    manifest: Manifest, source: Source, index: CaseIndex, problems: Problems | None, tally: Tally
+) -> Iterator[Any]:
+    if source.judgments_of:
+        return read_judgments(
+            manifest.path(source), source, index, cases=_located(manifest), problems=problems, tally=tally
+        )
+    if source.artifacts_of:
+        return read_artifacts(
+            manifest.path(source), source, index, cases=_located(manifest), problems=problems, tally=tally
+        )
+    return iter(())
+
+
+def _refuse_another_plan(project: Project, manifest: Manifest) -> None:
+    existing = Audit.objects.filter(project=project, name=manifest.migration_id).first()
+    if existing is not None and existing.manifest_hash != manifest.hash:
+        raise InputError(
+            Problem(
+                f"an audit of this name was opened from another manifest (stored {existing.manifest_hash[:12]}, "
+                f"given {manifest.hash[:12]})",
+                file=manifest.name,
+                key="migration_id",
+                value=manifest.migration_id,
+                allowed="the same manifest, or another migration_id",
+            )
+        )
+
+
+def _load_cases(
+    manifest: Manifest, project: Project, now: datetime, progress: Progress, files: list[FileReading]
+) -> CaseSet:
+    path, source = _located(manifest)
+    reading = FileReading(source.file, "cases", Tally())
+    case_set, reading.loaded = case_set_load(
+        project=project,
+        name=manifest.case_set_name,
+        version=manifest.case_set_version,
+        rows=progress("cases", read_cases(path, source, CaseIndex(), tally=reading.tally)),
+        partition=manifest.partition,
+        file=source.file,
+        now=now,
+    )
+    files.append(reading)
+    return case_set
+
+
+def _load_artifacts(
+    manifest: Manifest,
+    case_set: CaseSet,
+    index: CaseIndex,
+    now: datetime,
+    progress: Progress,
+    files: list[FileReading],
+) -> dict[str, SystemVersion]:
+    """One system version in a swap, two in an upgrade, by name."""
+    systems: dict[str, SystemVersion] = {}
+    for source in manifest.sources:
+        for name in dict.fromkeys(manifest.sides[side].system_version for side in source.artifacts_of):
+            reading = FileReading(source.file, f"artifacts of {name}", Tally())
+            systems[name], reading.loaded = artifacts_load(
+                case_set=case_set,
+                system_version=name,
+                rows=progress(reading.what, _rows(manifest, source, index, None, reading.tally)),
+                file=source.file,
+                now=now,
+            )
+            files.append(reading)
+    return systems
+
+
+def _load_run(
+    manifest: Manifest,
+    side: SideName,
+    systems: dict[str, SystemVersion],
+    index: CaseIndex,
+    now: datetime,
+    progress: Progress,
+    files: list[FileReading],
+) -> tuple[Run, Reader]:
+    spec = manifest.sides[side]
+    source = next(source for source in manifest.sources if source.judgments_of == side)
+    project = systems[spec.system_version].case_set.project
+    reading = FileReading(source.file, f"judgments of {side}", Tally())
+    run, reading.loaded = run_load(
+        generator=generator_ensure(project=project, spec=spec.generator),
+        system=systems[spec.system_version],
+        spec=spec,
+        rows=progress(reading.what, _rows(manifest, source, index, None, reading.tally)),
+        file=source.file,
+        now=now,
+    )
+    files.append(reading)
+    return run, reader_ensure(project=project, spec=spec.reader)
+
+
+@transaction.atomic
+def _draft(manifest: Manifest, project: Project, comparison: Comparison, actor: Author, now: datetime) -> Audit:
+    rubric = rubric_publish(project=project, spec=manifest.rubric)
+    queue = queue_open(project=project, name=manifest.migration_id, rubric=rubric)
+    plan = asdict(manifest.plan)
+    audit, created = Audit.objects.get_or_create(
+        project=project,
+        name=manifest.migration_id,
+        defaults={
+            "comparison": comparison,
+            "rubric": rubric,
+            "queue": queue,
+            "manifest": manifest.text,
+            "manifest_hash": manifest.hash,
+            "plan": plan,
+            "review": asdict(manifest.review) | {"sources": [asdict(review) for review in manifest.reviews]},
+            "opened_at": now,
+        },
+    )
+    if created:
+        payload = {"audit": audit.pk, "manifest": manifest.hash, "plan": value_hash(plan)}
+        event_record(name="audits.audit-opened", actor=actor, now=now, payload=payload)
+    return audit

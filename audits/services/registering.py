@@ -1,0 +1,301 @@
+"""Making a plan binding, and drawing its sample."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from adjudication.models import SettlementHow
+from adjudication.services.queues import NewItem, items_add
+from adjudication.services.settlements import item_settle
+from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
+from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
+from audits.plans import estimate_arguments, strata_plan, target_half_width
+from audits.selectors import known_references, require_registered
+from audits.stats.design import FORCED, double_reviewed, serving_order
+from audits.stats.pool import Cell as PoolCell
+from audits.stats.pool import Pool
+from audits.stats.projection import Request, initial_allocation
+from core.errors import InputError, Problem, Refused
+from core.events import event_record
+from core.models import Author
+from core.version import VERSION
+from judges.integrity import integrity_of
+from judges.models import Artifact, Case
+from judges.selectors import pairs_of
+
+GROUPS = ("disagree", "agree")
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A registration, and how many cases it drew from each stratum. `reused` items were settled at once
+    by references that were there already."""
+
+    registration: Registration
+    added: Mapping[str, int]
+    reused: int
+
+
+@transaction.atomic
+def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
+    """Freeze the plan and the frame, then draw. Refused where the integrity rules of the manifest fail."""
+    if Audit.objects.filter(pk=audit.pk, state=AuditState.DRAFT).update(state=AuditState.REGISTERED) != 1:
+        raise Refused(Problem(f"{audit} is registered already", allowed=f"extend {audit}"))
+    audit.state = AuditState.REGISTERED
+    pairs = list(pairs_of(audit.comparison))
+    integrity = integrity_of(audit.comparison, pairs)
+    if not integrity.passed:
+        raise Refused(Problem(failure, key="integrity") for failure in integrity.failures)
+    rows = frame_rows(audit.comparison, pairs, strata_plan(audit))
+    sha256, compressed = frame_bytes(rows)
+    frame = Frame.objects.create(audit=audit, sha256=sha256, rows=compressed)
+    _strata_create(audit, rows)
+    labels = first_allocation(audit, rows)
+    return _draw(audit, frame, rows, labels, actor, now)
+
+
+def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
+    """Labels of the first registration by stratum, before anybody has answered."""
+    plan = audit.plan
+    half_width = target_half_width(plan)
+    requests = _requests(plan["allocation"], rows)
+    if half_width is None and (unsized := [name for name in rows_strata(rows) if requests.get(name) == "optimal"]):
+        raise InputError(
+            Problem(
+                "without a target nothing is optimal",
+                key="plan.half_width",
+                value=", ".join(unsized),
+                allowed="half_width, or detectable_difference and power, or a number of labels for each group",
+            )
+        )
+    return initial_allocation(
+        _empty_pool(audit, rows),
+        **estimate_arguments(plan),
+        half_width=half_width or 1.0,
+        requests=requests,
+        agree_minimum=plan["agree_minimum"],
+    )
+
+
+def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:
+    """The plan's requests for its groups, as requests for strata. A number is shared out by size."""
+    requests: dict[str, Request] = {}
+    for group in GROUPS:
+        sizes = Counter(row.stratum for row in rows if _group(row) == group and row.stratum != FORCED)
+        asked = allocation.get(group, "optimal")
+        if isinstance(asked, int):
+            requests |= _shared_out(asked, sizes)
+        else:
+            requests |= dict.fromkeys(sizes, asked)
+    if any(row.stratum == FORCED for row in rows):
+        requests[FORCED] = "all"
+    return requests
+
+
+def _shared_out(total: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Whole numbers in proportion to the sizes (largest remainders), never above a size."""
+    cases = sum(sizes.values())
+    if not cases:
+        return {}
+    total = min(total, cases)
+    exact = {name: total * size / cases for name, size in sizes.items()}
+    shares = {name: int(value) for name, value in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: (shares[name] - exact[name], name))
+    for name in by_remainder[: total - sum(shares.values())]:
+        shares[name] += 1
+    return shares
+
+
+def _group(row: FrameRow) -> str:
+    return "agree" if row.old == row.new else "disagree"
+
+
+def rows_strata(rows: Sequence[FrameRow]) -> list[str]:
+    return sorted({row.stratum for row in rows})
+
+
+def _empty_pool(audit: Audit, rows: Sequence[FrameRow]) -> Pool:
+    sizes = Counter((row.stratum, row.old, row.new, row.same_content) for row in rows)
+    return Pool(
+        cells=tuple(
+            PoolCell(stratum=stratum, old=old, new=new, size=size, structural_zero=same)
+            for (stratum, old, new, same), size in sorted(sizes.items())
+        ),
+        kind=audit.comparison.kind,  # type: ignore[arg-type]
+        scale=audit.rubric.values,
+    )
+
+
+def _strata_create(audit: Audit, rows: Sequence[FrameRow]) -> None:
+    cells = Counter((row.stratum, row.old, row.new, row.same_content) for row in rows)
+    sizes = Counter(row.stratum for row in rows)
+    strata = {
+        name: Stratum.objects.create(
+            audit=audit,
+            name=name,
+            kind=StratumKind.TAKE_ALL if name == FORCED else StratumKind.SAMPLED,
+            size=sizes[name],
+        )
+        for name in sorted(sizes)
+    }
+    Cell.objects.bulk_create(
+        Cell(stratum=strata[stratum], old=old, new=new, same_content=same, size=size)
+        for (stratum, old, new, same), size in sorted(cells.items())
+    )
+
+
+def _draw(
+    audit: Audit, frame: Frame, rows: Sequence[FrameRow], labels: Mapping[str, int], actor: Author, now: datetime
+) -> Drawn:
+    """Draw up to `labels` of each stratum's order, and open the cases drawn for review.
+
+    The registration with its sizes is logged before any of its items shows.
+    """
+    earlier = [registration.labels for registration in audit.registrations.order_by("n")]
+    registration = Registration.objects.create(
+        audit=audit,
+        n=len(earlier) + 1,
+        plan=audit.plan,
+        frame_hash=frame.sha256,
+        seed=audit.plan["seed"],
+        code_version=VERSION,
+        labels=dict(labels),
+        actor=actor,
+        at=now,
+    )
+    before = earlier[-1] if earlier else {}
+    added = {name: number - before.get(name, 0) for name, number in labels.items()}
+    payload = {"audit": audit.pk, "registration": registration.n, "frame": frame.sha256, "added": added}
+    event_record(name="audits.plan-registered", actor=actor, now=now, payload=payload)
+    sequence = serving_order([*earlier, labels])[sum(before.values()) :]
+    by_place = {(row.stratum, row.position - 1): row for row in rows}
+    drawn = [by_place[place] for place in sequence]
+    items = _open_items(audit, drawn)
+    strata = dict(audit.strata.values_list("name", "pk"))
+    Draw.objects.bulk_create(
+        (
+            Draw(
+                audit=audit,
+                registration=registration,
+                stratum_id=strata[row.stratum],
+                position=row.position,
+                case_id=case,
+                item=items[case],
+                old=row.old,
+                new=row.new,
+                same_content=row.same_content,
+            )
+            for case, row in zip(_cases(audit, drawn), drawn, strict=True)
+        ),
+        batch_size=BATCH,
+    )
+    reused = _reuse_references(audit, items, actor, now) if audit.review["reuse_references"] else 0
+    return Drawn(registration, added, reused)
+
+
+def _cases(audit: Audit, rows: Sequence[FrameRow]) -> list[int]:
+    found = Case.objects.filter(case_set=audit.comparison.case_set).values_list("case_id", "version", "pk")
+    keys = {(case_id, version): pk for case_id, version, pk in found.iterator()}
+    return [keys[row.case_id, row.case_version] for row in rows]
+
+
+def _open_items(audit: Audit, drawn: Sequence[FrameRow]) -> dict[int, Any]:
+    last = audit.queue.items.aggregate(last=Max("rank"))["last"] or 0
+    cases = _cases(audit, drawn)
+    artifacts = artifacts_of(audit, cases)
+    share, seed = audit.review["double_review_share"], audit.plan["seed"]
+    case_set = audit.comparison.case_set
+    return items_add(
+        queue=audit.queue,
+        items=[
+            NewItem(
+                case=case,
+                artifacts=artifacts[case],
+                rank=rank,
+                answers=2 if double_reviewed(seed, identity_of(case_set, row), share) else 1,
+            )
+            for rank, (case, row) in enumerate(zip(cases, drawn, strict=True), last + 1)
+        ],
+    )
+
+
+def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The artifacts that an item of each case shows: one in a swap, the old and the new in an upgrade."""
+    systems = list(
+        dict.fromkeys([audit.comparison.old_run.system_version_id, audit.comparison.new_run.system_version_id])
+    )
+    found: dict[int, dict[int, int]] = {}
+    for start in range(0, len(cases), BATCH):
+        rows = Artifact.objects.filter(case__in=cases[start : start + BATCH], system_version__in=systems)
+        for case, system, pk in rows.values_list("case", "system_version", "pk"):
+            found.setdefault(case, {})[system] = pk
+    return {case: tuple(found[case][system] for system in systems) for case in cases}
+
+
+def _reuse_references(audit: Audit, items: Mapping[int, Any], actor: Author, now: datetime) -> int:
+    """Settle drawn cases whose artifacts have a reference under the same rubric from another audit.
+
+    The label is a property of the artifact, so the design is untouched by where it comes from.
+    """
+    known = known_references(audit)
+    reused = 0
+    for item in items.values():
+        shown = item.shown.values_list("artifact", flat=True)
+        decision = {artifact: known.get(artifact) for artifact in shown}
+        if item.state != "settled" and None not in decision.values():
+            item_settle(item=item, how=SettlementHow.REUSED, decision=decision, actor=actor, now=now)
+            reused += 1
+    return reused
+
+
+@transaction.atomic
+def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now: datetime) -> Drawn:
+    """A new, dated registration of a larger sample: totals by stratum, those not named as they are.
+
+    What was drawn and served stays as it is, in its order.
+    """
+    require_registered(audit)
+    Audit.objects.select_for_update().get(pk=audit.pk)
+    rows = frame_of(audit.frame)
+    sizes = Counter(row.stratum for row in rows)
+    standing = audit.registrations.latest("n").labels
+    wanted = standing | dict(labels)
+    problems = [
+        Problem(
+            "not a possible number of labels",
+            key=name,
+            value=str(number),
+            allowed=f"a whole number from {standing.get(name, 0)} (drawn already) to {sizes.get(name, 0)}"
+            if name in sizes
+            else "one of the strata: " + ", ".join(sorted(sizes)),
+        )
+        for name, number in wanted.items()
+        if not standing.get(name, 0) <= number <= sizes.get(name, 0)
+    ]
+    if problems:
+        raise InputError(problems)
+    if wanted == standing:
+        raise Refused(Problem("the sample would not grow", allowed="more labels in at least one stratum"))
+    return _draw(audit, audit.frame, rows, wanted, actor, now)
+
+
+def labels_to_target(audit: Audit) -> dict[str, int]:
+    """Totals by stratum that reach the plan's target, from the labels in hand; never below what is drawn."""
+    half_width = target_half_width(audit.plan)
+    if half_width is None:
+        raise InputError(Problem("the plan has no target width", key="plan.half_width", allowed="--add STRATUM=LABELS"))
+    plan, standing = audit.plan, audit.registrations.latest("n").labels
+    wanted = initial_allocation(
+        pool_of(audit, audit.queue.settled),
+        **estimate_arguments(plan),
+        half_width=half_width,
+        requests={},
+        agree_minimum=plan["agree_minimum"],
+    )
+    return {name: max(number, standing.get(name, 0)) for name, number in wanted.items()}

@@ -1,0 +1,206 @@
+"""One estimate over groups: point, variance, and its interval as a function of the multiplier.
+
+The estimate is among decidable cases: R = sum W_h v_h y_h / sum W_h v_h with v_h the decidable share of the labels.
+Without undecided cases every v_h is 1 and R is the stratified mean.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from audits.stats.groups import Group
+from audits.stats.intervals import (
+    Interval,
+    Moments,
+    Part,
+    hypergeometric_interval,
+    mover,
+    satterthwaite_interval,
+    two_sided_alpha,
+    z_value,
+)
+from audits.stats.policies import Policy
+from audits.stats.scores import Slope
+
+MOVER = "MOVER-Wilson"
+EXACT = "hypergeometric exact"
+STUDENT = "Satterthwaite t"
+CENSUS = "census"
+OFF_MODE = 10
+
+
+@dataclass(frozen=True)
+class Combined:
+    """An estimate ready to be looked at under any multiplier.
+
+    `fixed` gives the width that information is measured by, even where `limits` is exact. `too_few` names
+    groups whose labels vary too little for a t interval.
+    """
+
+    point: float
+    method: str
+    limits: Callable[[float], Interval]
+    fixed: Callable[[float], Interval]
+    too_few: tuple[str, ...] = ()
+
+    def variance(self, level: float, policy: Policy) -> float:
+        """V = (fixed-n half-width / z)^2.
+
+        A planned stop on width looks at the interval that is shown; the boundaries of the other policies need the
+        score interval, whose width falls smoothly.
+        """
+        z = z_value(level)
+        limits = self.limits if policy == "planned" else self.fixed
+        return (limits(z).half_width / z) ** 2
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the groups among decidable cases, and the sum of W_h v_h they were divided by."""
+
+    of: Mapping[str, float]
+    decidable: float
+    size: float
+
+
+def group_key(group: Group) -> str:
+    return f"{group.name}{' (known)' if group.known else ''}"
+
+
+def weights(groups: Sequence[Group]) -> Weights:
+    size = sum(group.size for group in groups)
+    raw = {group_key(group): group.size / size * group.decidable for group in groups}
+    total = sum(raw.values())
+    return Weights({name: value / total if total else 0.0 for name, value in raw.items()}, total, size)
+
+
+def _used(groups: Sequence[Group]) -> list[Group]:
+    """A group settled wholly without labels has weight 0 and no mean."""
+    return [group for group in groups if group.known or group.labels]
+
+
+def point_estimate(groups: Sequence[Group], slopes: Mapping[str, Slope]) -> float:
+    share = weights(groups).of
+    return sum(share[group_key(group)] * _mean(group, slopes) for group in _used(groups))
+
+
+def _mean(group: Group, slopes: Mapping[str, Slope]) -> float:
+    slope = slopes.get(group.name)
+    return group.mean + (slope.shift if slope and not group.known else 0.0)
+
+
+def population_variance(groups: Sequence[Group], point: float) -> float:
+    """S_y^2 over the pool: sum W_h (s_h^2 + (y_h - est)^2), the variance of one future case."""
+    share = weights(groups).of
+    return sum(share[group_key(group)] * (group.variance + (group.mean - point) ** 2) for group in _used(groups))
+
+
+def _weight_variance(groups: Sequence[Group], point: float) -> float:
+    """What not knowing the decidable shares adds: the part of the ratio's linearised variance between v = 0 and 1."""
+    whole, total = weights(groups), 0.0
+    for group in _used(groups):
+        v = group.decidable
+        if v < 1 and not group.census:
+            share, fraction = group.size / whole.size, group.settled / group.size
+            spread = v * (1 - v) * (group.mean - point) ** 2 / max(group.settled - 1, 1)
+            total += share**2 * (1 - fraction) * spread / whole.decidable**2
+    return total
+
+
+def combine(
+    groups: Sequence[Group],
+    *,
+    traffic: bool = False,
+    exact: bool = False,
+    slopes: Mapping[str, Slope] | None = None,
+) -> Combined:
+    """Estimate from groups that all have labels (or are known, or a census).
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    traffic : bool
+        Add S_y^2 / N: the target is the process the cases came from.
+    exact : bool
+        Use the hypergeometric interval where one group of two values is uncertain and all others are not.
+    slopes : mapping of stratum to Slope, optional
+        A finer score's slope (PPI++ lambda) where one was allowed; makes the interval a t interval.
+
+    Returns
+    -------
+    Combined
+    """
+    slopes = slopes or {}
+    point = point_estimate(groups, slopes)
+    whole = weights(groups)
+    future = population_variance(groups, point) / (whole.size * whole.decidable) if traffic and whole.decidable else 0.0
+    if slopes or not all(group.categorical for group in groups):
+        return _student(groups, point, slopes, future)
+    extra = future + _weight_variance(groups, point)
+
+    def score_limits(z: float) -> Interval:
+        return mover(_parts(groups, z), extra=z * z * extra)
+
+    open_groups = [group for group in _used(groups) if not group.census]
+    if not open_groups:
+        return Combined(point, CENSUS, score_limits, score_limits)
+    if exact and len(open_groups) == 1 and len(open_groups[0].values) == 2:
+        return Combined(point, EXACT, _exact_limits(groups, open_groups[0], point, extra), score_limits)
+    return Combined(point, MOVER, score_limits, score_limits)
+
+
+def _parts(groups: Sequence[Group], z: float) -> list[Part]:
+    share = weights(groups).of
+    return [Part(share[group_key(group)], group.mean, group.limits(z)) for group in _used(groups)]
+
+
+def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra: float) -> Callable[[float], Interval]:
+    """The exact interval of the one uncertain group, shifted by what the others contribute for certain."""
+    share = weights(groups).of[group_key(uncertain)]
+    rest = point - share * uncertain.mean
+    low, high = uncertain.values
+    # With undecided cases the number of decidable ones is estimated; its own error is in `extra`.
+    size = max(math.ceil(uncertain.size * uncertain.decidable), uncertain.labels)
+
+    def limits(z: float) -> Interval:
+        least, most = hypergeometric_interval(uncertain.counts.get(high, 0), uncertain.labels, size, two_sided_alpha(z))
+        inside = Interval(least / size, most / size).scaled(share * (high - low), rest + share * low)
+        if not extra:
+            return inside
+        # The rounding of `size` can move a limit past the point by less than one case.
+        below, above = max(0.0, point - inside.low), max(0.0, inside.high - point)
+        shared = z * math.sqrt(extra)
+        return Interval(point - math.hypot(below, shared), point + math.hypot(above, shared))
+
+    return limits
+
+
+def _student(groups: Sequence[Group], point: float, slopes: Mapping[str, Slope], future: float) -> Combined:
+    moments = [_moments(group, groups, point, slopes.get(group.name)) for group in groups if not group.known]
+
+    def limits(z: float) -> Interval:
+        return satterthwaite_interval(point, moments, z, extra=future)
+
+    varied: dict[str, int] = {}
+    for group in groups:
+        if not group.census:
+            varied[group.stratum] = varied.get(group.stratum, 0) + group.off_mode
+    too_few = tuple(stratum for stratum, count in varied.items() if count < OFF_MODE)
+    return Combined(point, STUDENT if varied else CENSUS, limits, limits, too_few)
+
+
+def _moments(group: Group, groups: Sequence[Group], point: float, slope: Slope | None) -> Moments:
+    share = group.size / sum(other.size for other in groups)
+    if slope is not None and slope.lam:
+        return Moments(share, group.size, group.settled, slope.residual_variance, group.labels - 2)
+    return Moments(share, group.size, group.settled, _residual_variance(group, groups, point), group.settled - 1)
+
+
+def _residual_variance(group: Group, groups: Sequence[Group], point: float) -> float:
+    """Sample variance of e = v (y - R) / vbar over the settled cases of a group."""
+    if not group.undecided or not group.labels:
+        return group.variance / weights(groups).decidable ** 2 if group.labels else 0.0
+    residuals = [(value - point, count) for value, count in group.counts.items()]
+    mean = sum(e * count for e, count in residuals) / group.settled
+    squares = sum(count * (e - mean) ** 2 for e, count in residuals) + group.undecided * mean**2
+    return squares / (group.settled - 1) / weights(groups).decidable ** 2

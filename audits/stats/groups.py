@@ -1,0 +1,200 @@
+"""What an interval is made of: strata, or post-strata (stratum x old verdict x new verdict), merged until each has
+labels."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from audits.stats.estimands import Estimand, Scale, Side
+from audits.stats.intervals import Interval, paired_wilson_interval, wilson_interval
+from audits.stats.pool import Cell, Pool
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that an estimate treats as one simple random sample.
+
+    `counts` gives the labelled cases by value of y; `values` is what y can be. `known` marks a structural zero:
+    y = 0 for every case, labelled or not.
+    """
+
+    name: str
+    stratum: str
+    size: int
+    counts: Mapping[float, int]
+    undecided: int
+    values: tuple[float, ...]
+    known: bool
+    cells: tuple[Cell, ...]
+
+    @cached_property
+    def labels(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def settled(self) -> int:
+        return self.labels + self.undecided
+
+    @property
+    def census(self) -> bool:
+        return self.known or self.settled == self.size
+
+    @property
+    def decidable(self) -> float:
+        """Estimated share of cases that have an answer; a known case needs none."""
+        return 1.0 if self.known or not self.settled else self.labels / self.settled
+
+    @cached_property
+    def mean(self) -> float:
+        if self.known:
+            return 0.0
+        return sum(value * count for value, count in self.counts.items()) / self.labels
+
+    @cached_property
+    def variance(self) -> float:
+        """Sample variance of y, denominator n - 1; with one label, the largest that the values allow."""
+        if self.known or (self.labels < 2 and self.census):
+            return 0.0
+        if self.labels < 2:
+            return (self.values[-1] - self.values[0]) ** 2 / 4
+        squares = sum(count * (value - self.mean) ** 2 for value, count in self.counts.items())
+        return squares / (self.labels - 1)
+
+    @property
+    def off_mode(self) -> int:
+        """Labels that differ from the commonest value."""
+        return self.labels - max(self.counts.values(), default=0)
+
+    @property
+    def categorical(self) -> bool:
+        """Whether score limits exist: one value, two, or -a, 0, a."""
+        values = self.values
+        return len(values) < 3 or (len(values) == 3 and values[1] == 0 and values[0] == -values[2])
+
+    def limits(self, z: float) -> Interval:
+        """Score limits of the mean among decidable cases."""
+        if self.known or len(self.values) == 1:
+            return Interval(self.values[0], self.values[0])
+        size = self.size * self.decidable if self.labels else math.inf
+        low, high = self.values[0], self.values[-1]
+        if len(self.values) == 2:
+            return wilson_interval(self.counts.get(high, 0), self.labels, size, z).scaled(high - low, low)
+        plus, minus = self.counts.get(high, 0), self.counts.get(low, 0)
+        return paired_wilson_interval(plus, minus, self.labels, size, z).scaled(high)
+
+    def with_undecided_at(self, value: float) -> "Group":
+        """Every undecided case counted as labelled with `value`."""
+        if self.known or not self.undecided:
+            return self
+        counts = Counter(self.counts)
+        counts[value] += self.undecided
+        return replace(self, counts=dict(counts), undecided=0)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Small cells that were estimated as one."""
+
+    stratum: str
+    cells: tuple[str, ...]
+    labels: int
+
+
+def _group(name: str, cells: Sequence[Cell], estimand: Estimand, scale: Scale, side: Side | None) -> Group:
+    known = all(estimand.is_zero(cell) for cell in cells)
+    counts: Counter[float] = Counter()
+    values: set[float] = set()
+    for cell in cells:
+        values.update(estimand.values(cell, scale))
+        for key, count in cell.labels.items():
+            counts[estimand.value(cell, key, scale, side)] += count
+    return Group(
+        name=name,
+        stratum=cells[0].stratum,
+        size=sum(cell.size for cell in cells),
+        counts={} if known else {value: count for value, count in sorted(counts.items()) if count},
+        undecided=0 if known else sum(cell.undecided for cell in cells),
+        values=(0.0,) if known else tuple(sorted(values)),
+        known=known,
+        cells=tuple(cells),
+    )
+
+
+def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Group]:
+    """The plan's strata as they are; where a stratum holds structural zeros, those are a group of their own."""
+    groups = []
+    for stratum in pool.strata:
+        cells = [cell for cell in pool.cells if cell.stratum == stratum]
+        zeros = [cell for cell in cells if estimand.is_zero(cell)]
+        open_cells = [cell for cell in cells if not estimand.is_zero(cell)]
+        groups += [_group(stratum, part, estimand, pool.scale, side) for part in (open_cells, zeros) if part]
+    return groups
+
+
+def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
+    """Post-strata: the cells, the small ones merged with their nearest sibling in the stratum.
+
+    The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its own
+    (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
+    labels. The rule looks at counts, never at the labels, so that it cannot follow the result. A fully settled
+    cell is exact as it is and is never merged because it is small.
+    """
+    groups, merges = [], []
+    for whole in strata_groups(pool, estimand, side):
+        if whole.known:
+            groups.append(whole)
+            continue
+        clusters = _merged([(cell,) for cell in whole.cells], pool.scale, max(merge_below, 1))
+        for cluster in clusters:
+            names = tuple(_cell_name(cell) for cell in cluster)
+            group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
+            groups.append(group)
+            if len(cluster) > 1:
+                merges.append(Merge(whole.stratum, names, group.labels))
+    return groups, merges
+
+
+_Cluster = tuple[Cell, ...]
+
+
+def _cell_name(cell: Cell) -> str:
+    return f"{cell.old}→{cell.new}{' (identical)' if cell.structural_zero else ''}"
+
+
+def _labels(cluster: Iterable[Cell]) -> int:
+    return sum(cell.labelled for cell in cluster)
+
+
+def _is_small(cluster: _Cluster, below: int) -> bool:
+    settled, size = sum(cell.settled for cell in cluster), sum(cell.size for cell in cluster)
+    return settled < size and _labels(cluster) < below
+
+
+def _merged(clusters: list[_Cluster], scale: Scale, below: int) -> list[_Cluster]:
+    while len(clusters) > 1:
+        small = [cluster for cluster in clusters if _is_small(cluster, below)]
+        if not small:
+            break
+        first = min(small, key=lambda cluster: (_labels(cluster), _order(cluster)))
+        others = [cluster for cluster in clusters if cluster is not first]
+        nearest = min(others, key=lambda other: (_distance(first, other, scale), _labels(other), _order(other)))
+        joined = tuple(sorted(first + nearest, key=lambda cell: (cell.old, cell.new)))
+        clusters = [cluster for cluster in others if cluster is not nearest] + [joined]
+    return sorted(clusters, key=_order)
+
+
+def _order(cluster: _Cluster) -> tuple[str, str, bool]:
+    return min((cell.old, cell.new, cell.structural_zero) for cell in cluster)
+
+
+def _distance(one: _Cluster, other: _Cluster, scale: Scale) -> float:
+    return min(_step(a.old, b.old, scale) + _step(a.new, b.new, scale) for a in one for b in other)
+
+
+def _step(one: str, other: str, scale: Scale) -> float:
+    first, second = scale[one], scale[other]
+    if first is None or second is None:
+        return float(one != other)
+    return abs(first - second)

@@ -1,0 +1,36 @@
+"""How numbers are written: points for shares and differences, never a bare figure."""
+
+from django import template
+
+register = template.Library()
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@register.filter
+def points(value: float | None, digits: int = 1) -> str:
+    """A share or a difference of shares in percentage points: 0.0213 is `2.1`."""
+    if value is None:
+        return "\N{EN DASH}"
+    text = f"{abs(value) * 100:.{digits}f}"
+    # A difference that rounds to nothing has no sign.
+    negative = value < 0 and float(text) != 0
+    return f"{MINUS}{text}" if negative else text
+
+
+@register.filter
+def count(value: int | None) -> str:
+    return "\N{EN DASH}" if value is None else f"{value:,}"
+
+
+@register.filter
+def signed_points(value: float | None) -> str:
+    """Percentage points with their sign: 0.0213 is `+2.1`."""
+    text = points(value)
+    return f"+{text}" if value is not None and value > 0 and float(text) != 0 else text
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A share as per cent, without needless digits: 0.95 is `95 %`."""
+    return "\N{EN DASH}" if value is None else f"{value * 100:.1f}".removesuffix(".0") + " %"

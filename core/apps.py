@@ -1,0 +1,18 @@
+from typing import Any
+
+from django.apps import AppConfig
+from django.db import connections
+from django.db.models.signals import post_migrate
+
+
+def _install_after_migrate(using: str, **_: Any) -> None:
+    from core.records import install_triggers
+
+    install_triggers(connections[using])
+
+
+class CoreConfig(AppConfig):
+    name = "core"
+
+    def ready(self) -> None:
+        post_migrate.connect(_install_after_migrate, dispatch_uid="append-only-triggers")

@@ -1,0 +1,54 @@
+"""The shape that our commands share: plain lines or one JSON document, and three exit codes."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from core.errors import InputError, Refused
+
+ANSWER_IS_NO = 1
+BAD_INPUT = 2
+
+Result = dict[str, Any]
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, 1 the answer is no, 2 bad input. `--json` prints one document on standard
+    output, errors included; progress goes to standard error."""
+
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
+        self.arguments(parser)
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Further arguments of the command."""
+
+    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        """The result as JSON, the same as lines (made only if wanted), and whether the answer is yes."""
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            result, lines, yes = self.run(options)
+        except InputError as error:
+            self._fail(error, options)
+        if options["json"]:
+            self.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            for line in lines():
+                self.stdout.write(line)
+        if not yes:
+            raise SystemExit(ANSWER_IS_NO)
+
+    def _fail(self, error: InputError, options: dict[str, Any]) -> None:
+        code = ANSWER_IS_NO if isinstance(error, Refused) else BAD_INPUT
+        if options["json"]:
+            problems = [problem.as_dict() for problem in error.problems]
+            self.stdout.write(json.dumps({"errors": problems}, indent=2, ensure_ascii=False))
+            raise SystemExit(code)
+        raise CommandError(str(error), returncode=code)

@@ -1,0 +1,32 @@
+"""Writing events, and waking what follows them."""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from core.models import Author, Event
+
+log = logging.getLogger(__name__)
+
+
+def event_record(*, name: str, actor: Author, now: datetime, payload: dict[str, Any]) -> Event:
+    """Write an event in the caller's transaction; once that commits, wake the task that follows it."""
+    event = Event.objects.create(project_id=actor.project_id, name=name, actor=actor, at=now, payload=payload)
+    task = settings.EVENT_TASKS.get(name)
+    if task:
+        transaction.on_commit(lambda: _wake(task, payload))
+    return event
+
+
+def _wake(task: str, payload: dict[str, Any]) -> None:
+    try:
+        current_app.send_task(task, kwargs=payload)
+    except (OperationalError, RedisError, OSError) as error:
+        # The event is stored: the sweeper finds what this message would have started.
+        log.warning("broker not reached, %s waits for the sweeper: %s", task, error)

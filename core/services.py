@@ -1,0 +1,37 @@
+"""Projects and people."""
+
+from datetime import datetime
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from core.models import Author, AuthorKind, Membership, Project, Role
+
+OPERATOR = "operator"
+
+
+@transaction.atomic
+def project_ensure(*, name: str, now: datetime) -> Project:
+    return Project.objects.get_or_create(name=name, defaults={"created_at": now})[0]
+
+
+def operator_of(project: Project) -> Author:
+    """The author of what is done at the command line."""
+    return Author.objects.get_or_create(project=project, pseudonym=OPERATOR, defaults={"kind": AuthorKind.OPERATOR})[0]
+
+
+@transaction.atomic
+def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER) -> Author:
+    """A member with one role, and the author under whose pseudonym their labels stand."""
+    user, _ = get_user_model().objects.get_or_create(username=username)
+    Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
+    author, _ = Author.objects.get_or_create(project=project, user=user, defaults={"pseudonym": username, "kind": kind})
+    return author
+
+
+@transaction.atomic
+def imported_author(*, project: Project, pseudonym: str) -> Author:
+    """The author of labels that came in a file under this name."""
+    return Author.objects.get_or_create(
+        project=project, pseudonym=f"imported: {pseudonym}", defaults={"kind": AuthorKind.IMPORTED}
+    )[0]

@@ -1,0 +1,3 @@
+"""The version of the code, stored with every registration and look."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,55 @@
+from django.db import models
+
+from core.models import Project
+from core.records import AppendOnly
+from judges.models.cases import CaseSet, Partition, SystemVersion
+from judges.models.judges import Reader
+from judges.models.runs import Run
+
+
+class ComparisonKind(models.TextChoices):
+    JUDGE_SWAP = "judge_swap"
+    VERSION_UPGRADE = "version_upgrade"
+
+
+class Comparison(AppendOnly):
+    """Two sides, old and new, on one partition of one case set. A side is a run read by a reader: the
+    run names the system version and the generator.
+
+    `rules` holds the integrity rules of the manifest; `slices` and `blocking_slices` what is broken out.
+    """
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="comparisons")
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=20, choices=ComparisonKind.choices)
+    case_set = models.ForeignKey(CaseSet, models.PROTECT, related_name="comparisons")
+    partition = models.CharField(max_length=20, choices=Partition.choices)
+    old_run = models.ForeignKey(Run, models.PROTECT, related_name="comparisons_as_old")
+    old_reader = models.ForeignKey(Reader, models.PROTECT, related_name="comparisons_as_old")
+    new_run = models.ForeignKey(Run, models.PROTECT, related_name="comparisons_as_new")
+    new_reader = models.ForeignKey(Reader, models.PROTECT, related_name="comparisons_as_new")
+    labels = models.JSONField()  # canonical, in the order of the scale
+    rules = models.JSONField()
+    slices = models.JSONField(default=list)
+    blocking_slices = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_comparison_per_name"),
+            models.CheckConstraint(condition=models.Q(kind__in=ComparisonKind.values), name="comparison_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_swap(self) -> bool:
+        return self.kind == ComparisonKind.JUDGE_SWAP
+
+    @property
+    def old_system(self) -> SystemVersion:
+        return self.old_run.system_version
+
+    @property
+    def new_system(self) -> SystemVersion:
+        return self.new_run.system_version

@@ -1,0 +1,107 @@
+from django.db import models
+
+from core.records import AppendOnly, SealedOnComplete
+from judges.models.cases import Artifact, CaseSet
+from judges.models.judges import Generator, Reader
+from judges.models.loads import Loaded
+
+
+class Run(Loaded):
+    """One execution of a generator over a case set. A second one in the same order is a repeat, in
+    another order an order probe.
+
+    `system_version` is in the key because an upgrade's two sides are loaded one by one.
+    """
+
+    generator = models.ForeignKey(Generator, models.PROTECT, related_name="runs")
+    case_set = models.ForeignKey(CaseSet, models.PROTECT, related_name="runs")
+    system_version = models.ForeignKey("judges.SystemVersion", models.PROTECT, related_name="runs")
+    ordinal = models.PositiveIntegerField()
+    presentation_order = models.CharField(max_length=100)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["generator", "case_set", "system_version", "ordinal"], name="one_run_per_ordinal"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.generator} run {self.ordinal} on {self.system_version}"
+
+
+class CacheState(models.TextChoices):
+    FRESH = "fresh"
+    CACHED = "cached"
+    UNRECORDED = "unrecorded"
+
+
+class ProvenanceMark(models.TextChoices):
+    VERIFIED = "verified"  # recorded when the judgment was made, complete, and true of the artifact
+    LEGACY = "legacy"  # none recorded, as in a plain file: eligible, and shown
+    UNVERIFIED = "unverified"  # recorded, but not enough to check
+    CONTRADICTED = "contradicted"  # recorded, and not true of the artifact: its readings are stale
+
+
+class Judgment(SealedOnComplete):
+    """The raw response for one artifact in one run, with what was recorded when it was made.
+
+    `seen_*` are hashes of what the judge was shown, as far as the source says. `recorded_label` is the
+    label that the source's own parser found, where it gives one.
+    """
+
+    protected_when = "(SELECT state FROM judges_run WHERE id = OLD.run_id) = 'complete'"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="judgments")
+    artifact = models.ForeignKey(Artifact, models.PROTECT, related_name="judgments")
+    raw_hash = models.CharField(max_length=64)
+    recorded_label = models.TextField(null=True)
+    seen_output_hash = models.CharField(max_length=64, blank=True)
+    seen_evidence_hash = models.CharField(max_length=64, blank=True)
+    pipeline = models.CharField(max_length=200, blank=True)
+    cache = models.CharField(max_length=12, choices=CacheState.choices, default=CacheState.UNRECORDED)
+    made_at = models.CharField(max_length=40, blank=True)  # as the source writes it
+    provenance = models.CharField(max_length=12, choices=ProvenanceMark.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "artifact"], name="one_judgment_per_run_and_artifact"),
+            models.CheckConstraint(condition=models.Q(cache__in=CacheState.values), name="cache_state_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(provenance__in=ProvenanceMark.values), name="provenance_mark_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} on {self.artifact}"
+
+
+class ReadingState(models.TextChoices):
+    VALID = "valid"
+    UNPARSED = "unparsed"
+    UNMAPPED = "unmapped"
+    STALE = "stale"
+
+
+class Reading(AppendOnly):
+    """One judgment read by one reader: a verdict exactly when the state is valid."""
+
+    judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="readings")
+    reader = models.ForeignKey(Reader, models.PROTECT, related_name="readings")
+    state = models.CharField(max_length=10, choices=ReadingState.choices)
+    raw_label = models.TextField(blank=True)
+    reason = models.CharField(max_length=200, blank=True)
+    verdict = models.CharField(max_length=100, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["judgment", "reader"], name="one_reading_per_judgment_and_reader"),
+            models.CheckConstraint(
+                condition=models.Q(state=ReadingState.VALID, verdict__isnull=False)
+                | (models.Q(state__in=["unparsed", "unmapped", "stale"]) & models.Q(verdict__isnull=True)),
+                name="a_verdict_exactly_when_valid",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.verdict or self.state

@@ -1,0 +1,65 @@
+"""Reads of what the machines said."""
+
+from collections.abc import Iterator
+
+from judges.models import Comparison, Judgment, Reader, Run
+from judges.pairing import Pair, Rules, SideReading, pair_state
+
+SideReadings = dict[int, tuple[SideReading, str, str]]
+
+
+def rules_of(comparison: Comparison) -> Rules:
+    return Rules(
+        require_equal_output_hash=comparison.rules["require_equal_output_hash"],
+        require_equal_evidence_hash=comparison.rules["require_equal_evidence_hash"],
+        accept_unverified_provenance=comparison.rules["accept_unverified_provenance"],
+    )
+
+
+def pairs_of(comparison: Comparison) -> Iterator[Pair]:
+    """Every case of the comparison's partition, in the order of the case set, with its pair's state."""
+    rules = rules_of(comparison)
+    old = _readings(comparison.old_run, comparison.old_reader)
+    new = _readings(comparison.new_run, comparison.new_reader)
+    cases = comparison.case_set.cases.filter(partition=comparison.partition).order_by("pk")
+    for pk, case_id, version, slices in cases.values_list("pk", "case_id", "version", "slices").iterator():
+        old_side, old_output, old_evidence = old.get(pk, (None, "", ""))
+        new_side, new_output, new_evidence = new.get(pk, (None, "", ""))
+        yield Pair(
+            case_pk=pk,
+            case_id=case_id,
+            case_version=version,
+            slices=slices,
+            old=old_side,
+            new=new_side,
+            same_content=bool(old_side and new_side)
+            and (old_output, old_evidence) == (new_output, new_evidence)
+            and not comparison.is_swap,
+            state=pair_state(old_side, new_side, rules),
+        )
+
+
+def _readings(run: Run, reader: Reader) -> SideReadings:
+    rows = Judgment.objects.filter(run=run, readings__reader=reader).values_list(
+        "artifact__case_id",
+        "readings__state",
+        "readings__verdict",
+        "readings__raw_label",
+        "provenance",
+        "seen_output_hash",
+        "artifact__output_hash",
+        "seen_evidence_hash",
+        "artifact__evidence_hash",
+    )
+    return {
+        case: (
+            SideReading(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev)),
+            out,
+            ev,
+        )
+        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev in rows.iterator()
+    }
+
+
+def _agrees(seen: str, stored: str) -> bool | None:
+    return None if not seen else seen == stored

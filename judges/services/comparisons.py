@@ -1,0 +1,76 @@
+"""Opening comparisons."""
+
+from typing import Any
+
+from django.db import transaction
+
+from core.errors import InputError, Problem
+from core.identity import value_hash
+from core.models import Project
+from judges.models import Comparison, ComparisonKind, Reader, Run
+from judges.services.runs import readings_make
+
+NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
+BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
+
+
+def comparison_open(
+    *,
+    project: Project,
+    name: str,
+    kind: str,
+    partition: str,
+    old: tuple[Run, Reader],
+    new: tuple[Run, Reader],
+    labels: list[str],
+    rules: dict[str, Any],
+    slices: list[str],
+    blocking_slices: list[str],
+) -> Comparison:
+    """Read both sides, then set them against each other. The same comparison again comes back as it is."""
+    check_sides(kind=kind, old=old, new=new)
+    for run, reader in (old, new):
+        readings_make(run=run, reader=reader)
+    content = {
+        "kind": kind,
+        "case_set": old[0].case_set,
+        "partition": partition,
+        "old_run": old[0],
+        "old_reader": old[1],
+        "new_run": new[0],
+        "new_reader": new[1],
+        "labels": labels,
+        "rules": rules,
+        "slices": slices,
+        "blocking_slices": blocking_slices,
+    }
+    with transaction.atomic():
+        comparison, created = Comparison.objects.get_or_create(project=project, name=name, defaults=content)
+    if not created and any(getattr(comparison, field) != value for field, value in content.items()):
+        raise InputError(
+            Problem(
+                "a comparison of this name is open with other content",
+                key="migration_id",
+                value=name,
+                allowed="the same content, or another migration_id",
+            )
+        )
+    return comparison
+
+
+def check_sides(*, kind: str, old: tuple[Run, Reader], new: tuple[Run, Reader]) -> None:
+    """Exactly one thing moves: the judge in a swap, the system in an upgrade."""
+    judges_differ = judge_identity(*old) != judge_identity(*new)
+    systems_differ = old[0].system_version_id != new[0].system_version_id
+    if judges_differ and systems_differ:
+        raise InputError(Problem(BOTH_DIFFER, key="judges"))
+    if not judges_differ and not systems_differ:
+        raise InputError(Problem(NOTHING_DIFFERS, key="judges"))
+    actual = ComparisonKind.JUDGE_SWAP if judges_differ else ComparisonKind.VERSION_UPGRADE
+    if kind != actual:
+        raise InputError(Problem("the sides do not fit the kind", key="kind", value=kind, allowed=actual.value))
+
+
+def judge_identity(run: Run, reader: Reader) -> str:
+    """A judge version is a generator and a reader, by content."""
+    return value_hash([run.generator.identity, reader.identity])

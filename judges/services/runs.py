@@ -1,0 +1,195 @@
+"""Taking in judgments, and reading them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+
+from core.errors import InputError, Problem
+from core.identity import sequence_hash, text_hash, value_hash
+from judges.intake.rows import JudgmentRow
+from judges.intake.specs import SideSpec
+from judges.models import (
+    Artifact,
+    CacheState,
+    Generator,
+    Judgment,
+    LoadState,
+    ProvenanceMark,
+    Reader,
+    Reading,
+    ReadingState,
+    Run,
+    SystemVersion,
+)
+from judges.parsing import PARSERS, Unparsed
+from judges.services.cases import Loaded
+from judges.services.loads import CHUNK, chunks, load_begin, load_complete, load_remove, load_touch
+from judges.services.texts import texts_of, texts_store
+
+CONTENT = ("raw_hash", "recorded_label", "seen_output_hash", "seen_evidence_hash", "pipeline", "cache", "made_at")
+
+
+def run_load(
+    *,
+    generator: Generator,
+    system: SystemVersion,
+    spec: SideSpec,
+    rows: Iterable[JudgmentRow],
+    file: str,
+    now: datetime,
+) -> tuple[Run, Loaded]:
+    """Load a run's judgments, or check that the complete run already there holds exactly these."""
+    run = load_begin(
+        Run,
+        now=now,
+        generator=generator,
+        case_set=system.case_set,
+        system_version=system,
+        ordinal=spec.run,
+        defaults={"presentation_order": spec.presentation_order},
+    )
+    loaded = Loaded()
+    if run.state == LoadState.COMPLETE:
+        _check_judgments(run, rows, file, loaded)
+        return run, loaded
+    try:
+        for chunk in chunks(rows):
+            _write_judgments(run, chunk, file)
+            loaded.created += len(chunk)
+        load_complete(run)
+    except BaseException:
+        load_remove(run)
+        raise
+    return run, loaded
+
+
+@transaction.atomic
+def _write_judgments(run: Run, rows: list[JudgmentRow], file: str) -> None:
+    load_touch(run)
+    artifacts = _artifacts(run.system_version, [row.case_id for row in rows])
+    raw_hashes = texts_store(project=run.case_set.project, texts=[row.raw for row in rows])
+    Judgment.objects.bulk_create(
+        _judgment(run, artifacts[row.case_id], row, raw_hash, file)
+        for row, raw_hash in zip(rows, raw_hashes, strict=True)
+    )
+
+
+def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
+    judgment = Judgment(run=run, artifact=artifact, **_content(row, raw_hash, file))
+    judgment.provenance = provenance_mark(judgment, artifact)
+    return judgment
+
+
+def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | None]:
+    """What a row states, as the columns of a judgment."""
+    return {
+        "raw_hash": raw_hash,
+        "recorded_label": row.label,
+        "seen_output_hash": row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
+        "seen_evidence_hash": row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
+        "pipeline": row.provenance.get("pipeline", ""),
+        "cache": _cache_state(row, file),
+        "made_at": row.provenance.get("created_at", ""),
+    }
+
+
+def _cache_state(row: JudgmentRow, file: str) -> str:
+    stated = row.provenance.get("cache") or CacheState.UNRECORDED
+    if stated not in CacheState.values:
+        problem = Problem(
+            "the cache state is not one of ours",
+            file=file,
+            row=row.number,
+            value=stated,
+            allowed=", ".join(CacheState.values),
+        )
+        raise InputError(problem)
+    return stated
+
+
+def provenance_mark(judgment: Judgment, artifact: Artifact) -> ProvenanceMark:
+    """What the record says, held against the artifact. Only what was recorded can contradict."""
+    output, evidence = judgment.seen_output_hash, judgment.seen_evidence_hash
+    if (output and output != artifact.output_hash) or (evidence and evidence != artifact.evidence_hash):
+        return ProvenanceMark.CONTRADICTED
+    has_evidence = len(artifact.parts) > 1
+    if output and (evidence or not has_evidence):
+        return ProvenanceMark.VERIFIED
+    # A saved answer that does not say what it was an answer to proves nothing about this artifact.
+    return ProvenanceMark.UNVERIFIED if judgment.cache == CacheState.CACHED else ProvenanceMark.LEGACY
+
+
+def _check_judgments(run: Run, rows: Iterable[JudgmentRow], file: str, loaded: Loaded) -> None:
+    problems: list[Problem] = []
+    for chunk in chunks(rows):
+        given_by_case = {row.case_id: _content(row, text_hash(row.raw), file) for row in chunk}
+        stored = {
+            content.pop("artifact__case__case_id"): value_hash(content)
+            for content in run.judgments.filter(artifact__case__case_id__in=given_by_case).values(
+                "artifact__case__case_id", *CONTENT
+            )
+        }
+        for row in chunk:
+            given = value_hash(given_by_case[row.case_id])
+            there = stored.get(row.case_id)
+            if there == given:
+                loaded.duplicate += 1
+                continue
+            what = "has no judgment of" if there is None else "holds another judgment of"
+            hashes = "" if there is None else f" (stored {there[:12]}, given {given[:12]})"
+            problems.append(
+                Problem(
+                    f"{run} is complete and {what} case {row.case_id}{hashes}",
+                    file=file,
+                    row=row.number,
+                    allowed="the same judgments, or another run number",
+                )
+            )
+    if problems:
+        raise InputError(problems)
+
+
+def readings_make(*, run: Run, reader: Reader) -> int:
+    """Read every judgment of a complete run that this reader has not read yet. Safe to run twice."""
+    made = 0
+    while unread := list(
+        run.judgments.exclude(readings__reader=reader).select_related("artifact").order_by("pk")[:CHUNK]
+    ):
+        with transaction.atomic():
+            raw = texts_of(project=run.case_set.project, hashes=[judgment.raw_hash for judgment in unread])
+            Reading.objects.bulk_create(
+                [_reading(judgment, reader, raw[judgment.raw_hash]) for judgment in unread], ignore_conflicts=True
+            )
+        made += len(unread)
+    return made
+
+
+def _reading(judgment: Judgment, reader: Reader, raw: str) -> Reading:
+    parser = PARSERS[reader.parser]
+    text = judgment.recorded_label if parser.reads == "label" and judgment.recorded_label is not None else raw
+    parsed = parser.parse(text)
+    reading = Reading(judgment=judgment, reader=reader)
+    if judgment.provenance == ProvenanceMark.CONTRADICTED:
+        reading.state, reading.reason = ReadingState.STALE, "recorded provenance contradicts the artifact"
+        reading.raw_label = "" if isinstance(parsed, Unparsed) else parsed.label
+    elif isinstance(parsed, Unparsed):
+        reading.state, reading.reason = ReadingState.UNPARSED, parsed.reason
+    else:
+        reading.raw_label = parsed.label
+        reading.verdict = reader.mapping.table.get(parsed.label)
+        reading.state = ReadingState.UNMAPPED if reading.verdict is None else ReadingState.VALID
+    return reading
+
+
+def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Artifact]:
+    rows = system.artifacts.filter(case__case_id__in=case_ids).select_related("case")
+    return {artifact.case.case_id: artifact for artifact in rows}
+
+
+def _hash_of(text: str | None) -> str:
+    return "" if text is None else text_hash(text)
+
+
+def _hash_of_all(texts: tuple[str, ...] | None) -> str:
+    return "" if texts is None else sequence_hash(text_hash(text) for text in texts)

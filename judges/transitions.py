@@ -1,0 +1,79 @@
+"""Transitions: how verdicts moved from the old side to the new one. Machines only; no label is known here."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from judges.models import Comparison
+from judges.pairing import Pair
+from judges.selectors import pairs_of
+
+
+@dataclass
+class Matrix:
+    """Counts of (old verdict, new verdict) over eligible pairs."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def pairs(self) -> int:
+        return self.counts.total()
+
+    @property
+    def changed(self) -> int:
+        return sum(number for (old, new), number in self.counts.items() if old != new)
+
+    def rows(self, labels: list[str]) -> list[list[int]]:
+        """Old on rows, new on columns, in the order of the scale."""
+        return [[self.counts[old, new] for new in labels] for old in labels]
+
+
+@dataclass
+class TransitionReport:
+    labels: list[str]
+    ineligible: int = 0
+    whole: Matrix = field(default_factory=Matrix)
+    slices: dict[str, dict[str, Matrix]] = field(default_factory=dict)
+    blocking: list[dict[str, str]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "labels": self.labels,
+            "ineligible": self.ineligible,
+            "all": self._matrix(self.whole),
+            "slices": {
+                name: {value: self._matrix(matrix) for value, matrix in sorted(values.items())}
+                for name, values in self.slices.items()
+            },
+            "blocking_changes": self.blocking,
+        }
+
+    def _matrix(self, matrix: Matrix) -> dict[str, Any]:
+        return {"pairs": matrix.pairs, "changed": matrix.changed, "counts": matrix.rows(self.labels)}
+
+
+def transitions_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> TransitionReport:
+    """Matrices over all eligible pairs and by slice, and every changed decision in a blocking slice."""
+    report = TransitionReport(labels=list(comparison.labels), slices={name: {} for name in comparison.slices})
+    for pair in pairs_of(comparison) if pairs is None else pairs:
+        if not pair.eligible:
+            report.ineligible += 1
+            continue
+        move = pair.verdicts
+        report.whole.counts[move] += 1
+        for name in comparison.slices:
+            value = pair.slices.get(name, "")
+            report.slices[name].setdefault(value, Matrix()).counts[move] += 1
+        if move[0] != move[1] and (hit := blocking_slice(comparison.blocking_slices, pair.slices)):
+            report.blocking.append({"slice": hit, "case_id": pair.case_id, "old": move[0], "new": move[1]})
+    return report
+
+
+def blocking_slice(blocking: Iterable[str], slices: dict[str, str]) -> str:
+    """The first blocking slice, written `name=value`, that a case is in; empty if none."""
+    for named in blocking:
+        name, _, value = named.partition("=")
+        if slices.get(name) == value:
+            return named
+    return ""

@@ -1,0 +1,141 @@
+"""A setting that cannot be read stops the start, and says what is allowed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
+ROOT = Path(__file__).resolve().parents[2]
+POSTGRES = "postgresql://ann:p%40ss@db.example:5433/tertium?sslmode=require"
+
+
+@pytest.mark.parametrize("value", ["true", "1", "yes", "", " True"])
+def test_flag_refuses_what_is_not_true_or_false(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("DEBUG", value)
+    with pytest.raises(ImproperlyConfigured, match=f"^DEBUG is {value!r}; allowed: True, False$"):
+        env.flag("DEBUG", False)
+
+
+@pytest.mark.parametrize(("value", "read"), [("True", True), ("False", False)])
+def test_flag_reads_both_values(monkeypatch: pytest.MonkeyPatch, value: str, read: bool) -> None:
+    monkeypatch.setenv("DEBUG", value)
+    assert env.flag("DEBUG", not read) is read
+
+
+def test_choice_refuses_another_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "loud")
+    with pytest.raises(ImproperlyConfigured, match=r"^LOG_LEVEL is 'loud'; allowed: INFO, ERROR$"):
+        env.choice("LOG_LEVEL", "INFO", ["INFO", "ERROR"])
+
+
+def test_words_drops_spaces_and_empty_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", " a.example, ,b.example,")
+    assert env.words("ALLOWED_HOSTS", "") == ["a.example", "b.example"]
+
+
+def test_secret_is_read_from_the_named_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    assert env.secret("SECRET_KEY") == "s3cret"
+
+
+def test_secret_names_the_file_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    with pytest.raises(ImproperlyConfigured, match=r"^SECRET_KEY_FILE names '.*key': No such file or directory$"):
+        env.secret("SECRET_KEY")
+
+
+def test_secret_given_twice_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("SECRET_KEY", "other")
+    with pytest.raises(ImproperlyConfigured, match=r"^SECRET_KEY and SECRET_KEY_FILE are both set; allowed: one"):
+        env.secret("SECRET_KEY")
+
+
+def test_postgresql_url_is_taken_apart() -> None:
+    read = env.database(POSTGRES, Path("unused"))
+    names = ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
+    assert [read[name] for name in names] == [
+        "django.db.backends.postgresql",
+        "tertium",
+        "ann",
+        "p@ss",
+        "db.example",
+        "5433",
+        {"sslmode": "require"},
+    ]
+
+
+def test_sqlite_url_names_the_file() -> None:
+    assert env.database("sqlite:///srv/my%20data/t.sqlite3", Path("unused"))["NAME"] == Path("/srv/my data/t.sqlite3")
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("mysql://ann:hush@db/tertium", "DATABASE_URL has the scheme 'mysql'; allowed: postgresql://"),
+        ("sqlite://relative.sqlite3", "DATABASE_URL has the scheme 'sqlite'; allowed: .*sqlite:///absolute/path"),
+        ("postgresql://ann:hush@db", "DATABASE_URL names no database"),
+        ("postgresql://ann:hush@db:port/tertium", "DATABASE_URL cannot be read: Port could not be cast"),
+    ],
+)
+def test_database_url_that_cannot_be_used_is_refused_without_its_password(url: str, says: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=f"^{says}") as refusal:
+        env.database(url, Path("unused"))
+    assert "hush" not in str(refusal.value)
+
+
+def started(**environment: str) -> subprocess.CompletedProcess[str]:
+    """Load the settings in a process of their own, with nothing of ours in its environment but what is given."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    command = [sys.executable, "-c", "import config.settings, sys; print(*sys.modules)"]
+    return subprocess.run(command, cwd=ROOT, env=kept | environment, capture_output=True, text=True, check=False)
+
+
+def test_production_without_a_secret_key_does_not_start(tmp_path: Path) -> None:
+    start = started(TERTIUM_PRODUCTION="True", TERTIUM_VAR=str(tmp_path))
+    assert start.returncode == 1
+    assert start.stderr.splitlines()[-1].endswith(
+        "SECRET_KEY is not set; in production it, or SECRET_KEY_FILE, is required"
+    )
+
+
+def test_production_with_debug_does_not_start(tmp_path: Path) -> None:
+    start = started(TERTIUM_PRODUCTION="True", SECRET_KEY="long", DEBUG="True", TERTIUM_VAR=str(tmp_path))
+    assert start.returncode == 1
+    assert start.stderr.splitlines()[-1].endswith("DEBUG is True; allowed in production: False")
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    start = started(TERTIUM_VAR=str(tmp_path / "file" / "var"))
+    assert start.returncode == 1
+    assert "cannot be made (Not a directory); name one that can be written to in TERTIUM_VAR" in start.stderr
+
+
+def test_outside_services_leave_the_folder_unmade(tmp_path: Path) -> None:
+    start = started(TERTIUM_VAR=str(tmp_path / "var"), DATABASE_URL=POSTGRES, REDIS_URL="redis://cache.example/0")
+    assert (start.returncode, (tmp_path / "var").exists()) == (0, False)
+
+
+def test_settings_load_without_the_heavy_libraries(tmp_path: Path) -> None:
+    loaded = started(TERTIUM_VAR=str(tmp_path)).stdout.split()
+    assert "config.settings" in loaded
+    assert not {"numpy", "scipy", "pandas", "altair", "redis"} & set(loaded)
+
+
+def test_every_variable_that_config_reads_stands_in_the_example() -> None:
+    source = "\n".join(file.read_text() for file in (ROOT / "config").glob("*.py"))
+    plain = set(re.findall(r'env\.(?:text|flag|words|choice)\(\s*"([A-Z_]+)"', source))
+    secret = set(re.findall(r'env\.secret\(\s*"([A-Z_]+)"', source))
+    example = set(re.findall(r"^#? ?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert plain | secret | {f"{name}_FILE" for name in secret} == example
+    assert {"DEBUG", "SECRET_KEY", "LOG_LEVEL"} <= example

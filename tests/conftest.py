@@ -1,0 +1,92 @@
+"""What every test may rely on: a database of its own, and services that start when a test asks for them."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from celery import Celery
+from django.conf import settings
+from django.db import connections
+from django.test import TransactionTestCase
+
+from config import celery_app
+from config.embedded import broker_url, embedded_broker, embedded_worker
+from tests.services import database_url
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The SQLite test database is a file in a folder of this run, so that two runs at a time do not meet."""
+    if connections["default"].vendor == "sqlite":
+        file = tmp_path_factory.mktemp("database") / "test.sqlite3"
+        connections["default"].settings_dict["TEST"]["NAME"] = str(file)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A test that asks for no broker reaches none: not even that of a demo running in this folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        _use_broker(patch, broker_url(tmp_path_factory.mktemp("no-broker")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real broker for this run; yields its URL. Tests that publish ask for `celery_broker`."""
+    with embedded_broker(tmp_path_factory.mktemp("broker")) as url:
+        yield url
+
+
+@pytest.fixture
+def celery_broker(broker: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Celery]:
+    """The project's Celery application, publishing to the run's broker."""
+    _use_broker(monkeypatch, broker)
+    yield celery_app
+    celery_app.control.purge()
+    monkeypatch.undo()
+    _forget_connections()
+
+
+@pytest.fixture(scope="session")
+def worker(broker: str, django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real worker process on the run's broker and test database; yields its node name.
+
+    A test that uses it needs `celery_broker` to publish, and `transactional_db`: another process sees
+    only what is committed.
+    """
+    environment = {"DATABASE_URL": database_url(connections["default"].settings_dict)}
+    with embedded_worker(tmp_path_factory.mktemp("worker"), broker=broker, environment=environment) as node:
+        yield node
+
+
+def _use_broker(patch: pytest.MonkeyPatch, url: str) -> None:
+    patch.setattr(settings, "CELERY_BROKER_URL", url)
+    patch.setitem(celery_app.conf, "broker_url", url)
+    _forget_connections()
+
+
+def _forget_connections() -> None:
+    """Celery keeps a pool per process, opened on the first URL it saw."""
+    celery_app._after_fork()
+
+
+def _flush_without_triggers(flush: Callable[[TransactionTestCase], None]) -> Callable[[TransactionTestCase], None]:
+    """Empty the tables after a transactional test: the triggers that refuse it step aside, and come back."""
+
+    def teardown(case: TransactionTestCase) -> None:
+        from core import records  # models, which must not load before Django's registry
+
+        used = [connections[alias] for alias in case._databases_names(include_mirrors=False)]
+        for connection in used:
+            records.remove_triggers(connection)
+        try:
+            flush(case)
+        finally:
+            for connection in used:
+                records.install_triggers(connection)
+
+    return teardown
+
+
+TransactionTestCase._fixture_teardown = _flush_without_triggers(TransactionTestCase._fixture_teardown)
