@@ -11,14 +11,19 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("TERTIUM_VAR", str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.flag("DEBUG", False)
-_secret_key = env.secret("SECRET_KEY")
 PRODUCTION = env.flag("TERTIUM_PRODUCTION", False)
-if PRODUCTION and not _secret_key:
-    raise ImproperlyConfigured("SECRET_KEY is not set; in production it, or SECRET_KEY_FILE, is required")
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured("DEBUG is True; allowed in production: False")
-SECRET_KEY = _secret_key or "embedded-default-for-one-machine-only"
+
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1")
+SECRET_KEY = env.secret("SECRET_KEY") or "embedded-default-for-one-machine-only"
+_this_machine_only = {"localhost", "127.0.0.1", "[::1]"}.issuperset(ALLOWED_HOSTS)
+# The default is public: whoever can reach the server could sign a session with it.
+if (PRODUCTION or not _this_machine_only) and not env.secret("SECRET_KEY"):
+    raise ImproperlyConfigured(
+        "SECRET_KEY is not set; it, or SECRET_KEY_FILE, is required in production, "
+        "and wherever ALLOWED_HOSTS names more than this machine"
+    )
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -136,10 +136,10 @@ def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Gro
 def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
     """Post-strata: the cells, the small ones merged with their nearest sibling in the stratum.
 
-    The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its own
-    (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
-    labels. The rule looks at counts, never at the labels, so that it cannot follow the result. A fully settled
-    cell is exact as it is and is never merged because it is small.
+    The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its
+    own (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
+    labels; all of them where that is a tie. The rule looks at counts, never at the labels, so that it cannot follow
+    the result. A fully settled cell is exact as it is and is never merged because it is small.
     """
     groups, merges = [], []
     for whole in strata_groups(pool, estimand, side):
@@ -174,15 +174,35 @@ def _is_small(cluster: _Cluster, below: int) -> bool:
 
 def _merged(clusters: list[_Cluster], scale: Scale, below: int) -> list[_Cluster]:
     while len(clusters) > 1:
-        small = [cluster for cluster in clusters if _is_small(cluster, below)]
+        small = [index for index, cluster in enumerate(clusters) if _is_small(cluster, below)]
         if not small:
             break
-        first = min(small, key=lambda cluster: (_labels(cluster), _order(cluster)))
-        others = [cluster for cluster in clusters if cluster is not first]
-        nearest = min(others, key=lambda other: (_distance(first, other, scale), _labels(other), _order(other)))
-        joined = tuple(sorted(first + nearest, key=lambda cell: (cell.old, cell.new)))
-        clusters = [cluster for cluster in others if cluster is not nearest] + [joined]
+        fewest = min(_labels(clusters[index]) for index in small)
+        links = [_nearest(index, clusters, scale) for index in small if _labels(clusters[index]) == fewest]
+        clusters = _joined(clusters, links)
     return sorted(clusters, key=_order)
+
+
+def _nearest(index: int, clusters: list[_Cluster], scale: Scale) -> set[int]:
+    """A cluster with its nearest sibling. Ties are all taken: a choice by name would not mirror when sides swap."""
+    rank = {
+        other: (_distance(clusters[index], cluster, scale), _labels(cluster))
+        for other, cluster in enumerate(clusters)
+        if other != index
+    }
+    best = min(rank.values())
+    return {index} | {other for other, value in rank.items() if value == best}
+
+
+def _joined(clusters: list[_Cluster], links: Iterable[set[int]]) -> list[_Cluster]:
+    parts: list[set[int]] = [{index} for index in range(len(clusters))]
+    for link in links:
+        touched = [part for part in parts if part & link]
+        parts = [part for part in parts if not part & link] + [set().union(*touched)]
+    return [
+        tuple(sorted((cell for index in part for cell in clusters[index]), key=lambda cell: (cell.old, cell.new)))
+        for part in parts
+    ]
 
 
 def _order(cluster: _Cluster) -> tuple[str, str, bool]:

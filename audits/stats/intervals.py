@@ -7,6 +7,7 @@ policy are the same formula with another multiplier.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,10 +176,9 @@ def paired_wilson_interval(plus: float, minus: float, n: float, size: float, z: 
     p, q = plus / n, minus / n
     r = _correlation(p, q)
     of_plus, of_minus = wilson_interval(plus, n, size, z), wilson_interval(minus, n, size, z)
-    return Interval(
-        p - q - _square_and_add(p - of_plus.low, of_minus.high - q, r),
-        p - q + _square_and_add(of_plus.high - p, q - of_minus.low, r),
-    )
+    low = p - q - _square_and_add(p - of_plus.low, of_minus.high - q, r)
+    high = p - q + _square_and_add(of_plus.high - p, q - of_minus.low, r)
+    return Interval(low, high).clipped(-1.0, 1.0)
 
 
 def _square_and_add(one: float, other: float, r: float) -> float:
@@ -226,6 +226,7 @@ def hypergeometric_tails(count: int, n: int, size: int, total: int) -> tuple[flo
     return float(mass[support <= count].sum()), float(mass[support >= count].sum())
 
 
+@lru_cache(maxsize=4096)  # a look asks for the same limits several times
 def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tuple[int, int]:
     """Exact limits of the number of marked cases in a finite stratum.
 
@@ -258,10 +259,12 @@ def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tupl
     """
     _checked_draw(count, n, size)
     lowest, highest = count, size - (n - count)
-    low = _first(lowest, highest, lambda total: hypergeometric_tails(count, n, size, total)[1] > alpha / 2)
+    # A tail of exactly alpha / 2 is out; rounding must not bring it in.
+    bound = alpha / 2 * (1 + 1e-9)
+    low = _first(lowest, highest, lambda total: hypergeometric_tails(count, n, size, total)[1] > bound)
     # Counting unmarked cases turns the upper limit into the same search.
     unmarked = _first(
-        size - highest, size - lowest, lambda rest: hypergeometric_tails(count, n, size, size - rest)[0] > alpha / 2
+        size - highest, size - lowest, lambda rest: hypergeometric_tails(count, n, size, size - rest)[0] > bound
     )
     return low, size - unmarked
 

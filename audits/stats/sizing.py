@@ -10,6 +10,9 @@ from scipy.special import ndtri
 from audits.stats.checks import checked_count, checked_level, checked_width, refused
 from audits.stats.intervals import z_value
 
+# Sums of many gains lose their last digits; a target that is met exactly must not cost one more label.
+ROUNDING = 1 + 1e-9
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -182,11 +185,11 @@ class GreedyOrder:
         added = np.bincount(self._owners[:steps], minlength=len(self.demands))
         totals = {demand.stratum: int(n) for demand, n in zip(self.demands, self.starts + added, strict=True)}
         variance = max(0.0, float(self._variances[steps])) if steps < len(self) else 0.0
-        return Allocation(totals, variance, variance <= target)
+        return Allocation(totals, variance, variance <= target * ROUNDING)
 
     def first_step(self, target: float) -> int:
         """The fewest labels beyond the start whose variance is at most `target`; all of them if none suffices."""
-        below = np.nonzero(self._variances <= target)[0]
+        below = np.nonzero(self._variances <= target * ROUNDING)[0]
         return int(below[0]) if below.size else len(self)
 
 

@@ -8,7 +8,8 @@ from judges.parsing.base import Parsed, Parser, Result, Unparsed
 # What follows is taken with its decimals, its denominator and any alternative ("2.5", "2/3", "1 or 2"), so that
 # a number which is no grade is seen whole and refused, and never cut down to its first digit.
 MENTION = re.compile(
-    r"final\s*score\s*:?\s*\**\s*(?P<number>[-+]?[0-9][^\s*()]*(?:\s*/\s*[0-9]+)?(?:\s*(?:or|to|and|[-–])\s*[0-9]\S*)?)",
+    r"final\s*+score[\s:*]*+"
+    r"(?P<number>[-+]?[0-9][^\s*()]*(?:[ \t]*/[ \t]*[0-9]+)?(?:[ \t]*(?:or|to|and|[-–])[ \t]*[0-9]\S*)?)",
     re.IGNORECASE,
 )
 GRADE = re.compile(r"([0-3])(?:\s*/\s*3)?")

@@ -100,12 +100,15 @@ def started(**environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=kept | environment, capture_output=True, text=True, check=False)
 
 
-def test_production_without_a_secret_key_does_not_start(tmp_path: Path) -> None:
-    start = started(TERTIUM_PRODUCTION="True", TERTIUM_VAR=str(tmp_path))
-    assert start.returncode == 1
-    assert start.stderr.splitlines()[-1].endswith(
-        "SECRET_KEY is not set; in production it, or SECRET_KEY_FILE, is required"
+@pytest.mark.parametrize("setting", [{"TERTIUM_PRODUCTION": "True"}, {"ALLOWED_HOSTS": "localhost,audit.example"}])
+def test_without_a_secret_key_nothing_but_this_machine_is_served(tmp_path: Path, setting: dict[str, str]) -> None:
+    refused = started(TERTIUM_VAR=str(tmp_path), **setting)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1] == (
+        "django.core.exceptions.ImproperlyConfigured: SECRET_KEY is not set; it, or SECRET_KEY_FILE, is required "
+        "in production, and wherever ALLOWED_HOSTS names more than this machine"
     )
+    assert started(TERTIUM_VAR=str(tmp_path), SECRET_KEY="long", **setting).returncode == 0
 
 
 def test_production_with_debug_does_not_start(tmp_path: Path) -> None:

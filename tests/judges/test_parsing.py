@@ -25,6 +25,10 @@ GOLDEN = [
     ("final-score@1", "##final score: 3", "3"),
     ("final-score@1", "**Final Score:** 0", "0"),
     ("final-score@1", "Final score: **1**", "1"),
+    ("final-score@1", "**Final score**: 2", "2"),
+    ("final-score@1", "Final score:\n\n3", "3"),
+    ("final-score@1", "Final score: 2\n- 3 facts agree", "2"),
+    ("final-score@1", "The final score is 2", None),
     ("final-score@1", "The final score: 2.", "2"),
     ("final-score@1", "Final score: 2/3", "2"),
     ("final-score@1", "Final score: 2\nTo repeat, final score 2", "2"),
@@ -127,6 +131,16 @@ def test_label_with_a_nul_character_is_unparsed_and_a_response_with_one_is_not()
         "the label holds a NUL character"
     )
     assert PARSERS["final-score@1"].read(label=None, raw="\x00 final score: 1") == Parsed("1")
+
+
+@pytest.mark.parametrize("key", sorted(PARSERS))
+@pytest.mark.parametrize(
+    "unit", ["final score:", "final", " ", "*", "1", "1 or ", "final score" + " " * 1000, "{", '"']
+)
+def test_parser_reads_a_megabyte_of_anything_in_linear_time(key: str, unit: str) -> None:
+    """A backtracking pattern would take minutes here."""
+    PARSERS[key].parse(unit * (1_000_000 // len(unit)))
+    PARSERS[key].parse("final score" + unit * (1_000_000 // len(unit)))
 
 
 def test_reason_stays_short_however_long_the_response() -> None:

@@ -1,8 +1,12 @@
 """Rows come out exactly as written, or the file is refused by row and column. The files here are small and ours."""
 
+import csv
+import io
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import InputError, Problem
 from judges.intake.problems import Problems
@@ -141,6 +145,24 @@ def test_absent_file_is_a_problem_not_a_crash(tmp_path: Path) -> None:
 
 def test_blank_lines_at_the_end_are_nothing(tmp_path: Path) -> None:
     assert [row.number for row in read_rows(table(tmp_path, "id,answer\na,b\n\n\n"))] == [1]
+
+
+# Lone surrogates cannot stand in a UTF-8 file. A lone CR is left out: csv's own writer forgets to quote it.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")) | st.sampled_from(
+    ["", "NA", '"', 'a"b', "\t", ",", "\n\n", "\u0085", "\x00", "\ufeff", "\x1c", "\u2029"]
+)
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(rows=st.lists(st.tuples(texts, texts), min_size=1, max_size=5), kind=st.sampled_from(["csv", "tsv"]))
+def test_whatever_was_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], kind: Format
+) -> None:
+    content = io.StringIO(newline="")
+    writer = csv.writer(content, delimiter="," if kind == "csv" else "\t")
+    writer.writerows([("id", "answer"), *rows])
+    source = table(tmp_path_factory.getbasetemp(), content.getvalue(), kind)
+    assert [tuple(row.cells.values()) for row in read_rows(source)] == rows
 
 
 HEADER = ("id", "question", "answer", "label")
