@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -14,6 +15,7 @@ from audits.models import Audit, AuditState, Look
 from audits.plans import estimate_arguments, target_half_width
 from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
+from audits.stats.remaining import remaining_audit
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -73,7 +75,9 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
     # The watermark is read before the labels: whatever it counts has been committed.
     watermark, registration = _settled(audit), audit.registrations.latest("n")
     pool = pool_of(audit, watermark=watermark, registration=registration.n)
-    result = estimate(pool, **estimate_arguments(audit.plan), half_width=target_half_width(audit.plan))
+    half_width = target_half_width(audit.plan)
+    result = estimate(pool, **estimate_arguments(audit.plan), half_width=half_width)
+    remaining = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width) if half_width else None
     try:
         with transaction.atomic():
             return Look.objects.create(
@@ -88,6 +92,7 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 high=result.interval.high if result.interval else None,
                 final=result.final,
                 result=result.as_dict(),
+                remaining=asdict(remaining) if remaining else None,
             )
     except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
         log.info("look %s of audit %s is there already", watermark, audit.pk)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from audits.exports.wording import conclusion, interval_words
+from audits.exports.wording import conclusion, interval_words, remaining_words
 from audits.plans import target_half_width
 from audits.selectors import audit_find, last_look, require_registered
 from audits.services.looks import looks_bring_up_to_date
@@ -29,15 +29,15 @@ class Command(Base):
         look = last_look(audit)
         if look is None:
             return {"audit": audit.name, "computed": made, "look": None}, lambda: ["no label is settled yet"], False
-        result = {
-            "audit": audit.name,
-            "computed": made,
-            "look": {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
-            | look.result,
-        }
+        stamp = {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
+        result = {"audit": audit.name, "computed": made, "look": stamp | look.result, "remaining": look.remaining}
 
         def lines() -> list[str]:
-            said = conclusion(look.result, half_width=target_half_width(audit.plan))
-            return [f"{audit.plan['estimand']}: {interval_words(look.result)}", said]
+            half_width = target_half_width(audit.plan)
+            return [
+                f"{audit.plan['estimand']}: {interval_words(look.result)}",
+                conclusion(look.result, half_width=half_width),
+                remaining_words(look.remaining, half_width=half_width),
+            ]
 
         return result, lines, look.low is not None

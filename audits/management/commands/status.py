@@ -4,9 +4,10 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from audits.exports.wording import interval_words
+from audits.exports.wording import interval_words, remaining_words
 from audits.management.lines import cells_line, progress_lines
 from audits.models import AuditState
+from audits.plans import target_half_width
 from audits.selectors import audit_find, known_cells, last_look, progress_of
 from audits.services.looks import look_is_due
 from core.commands import Command as Base
@@ -32,6 +33,7 @@ class Command(Base):
             "known_cells": known_cells(audit).as_dict() if registered else None,
             "look_is_due": look_is_due(audit),
             "last_look": {"watermark": look.watermark, **look.result} if look else None,
+            "remaining": look.remaining if look else None,
         }
 
         def lines() -> list[str]:
@@ -39,12 +41,14 @@ class Command(Base):
             if not registered:
                 return [head]
             shown = interval_words(look.result) if look else "no look yet"
+            needed = remaining_words(look.remaining, half_width=target_half_width(audit.plan)) if look else ""
             due = " (settlements since then wait for the next look)" if result["look_is_due"] else ""
             return [
                 f"{head}, {result['registrations']} registrations",
                 *progress_lines(result["progress"]),
                 cells_line(result["known_cells"]),
                 f"{audit.plan['estimand']}: {shown}{due}",
+                *([needed] if needed else []),
             ]
 
         return result, lines, True
