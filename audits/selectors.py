@@ -128,7 +128,7 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    references = _references_by_case(audit)
+    references = references_by_case(audit)
     best = _best_label(audit)
     counts: Counter[str] = Counter()
     rows = frame_of(audit.frame)
@@ -162,7 +162,7 @@ def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
     return Settlement.objects.filter(pk__in=latest)
 
 
-def _references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
+def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
     rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
         "settlement__item__case__case_id",
         "settlement__item__case__version",
