@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from audits.exports.pool import estimate_command, pool_write
-from audits.selectors import audit_find, require_registered
-from core.commands import Command as Base
+from audits.management.base import AuditCommand
+from audits.models import Audit
+from audits.selectors import require_registered
 from core.commands import Result
 from core.errors import InputError, Problem
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
         parser.add_argument("file", type=Path, metavar="FILE.csv", help="the file to write")
 
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = require_registered(audit_find(options["audit"]))
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        require_registered(audit)
         path: Path = options["file"]
         try:
             result = pool_write(audit, path)
@@ -28,4 +28,4 @@ class Command(Base):
             raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
         command = estimate_command(audit, str(path))
         lines = [f"{path}: {result['cases']} cases", f"to compute the estimate again: {command}"]
-        return {"audit": audit.name, **result, "estimate": command}, lambda: lines, True
+        return {**result, "estimate": command}, lambda: lines, True
