@@ -1,5 +1,6 @@
 """Who holds a slot now."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, connection, transaction
@@ -22,11 +23,14 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
     are ended here, so that no worker has to run for an abandoned item to be served again.
     """
     role = require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)
+    if queue.project_id != actor.project_id:
+        raise Refused(Problem(f"{actor} is no member of the project of this queue"))
     leases_expire(now=now)
-    held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
-    if held:
-        return lease_renew(lease=held, actor=actor, now=now)
     for _ in range(MOST_TRIES):
+        # Asked at every try: it may be this person's own other window that was faster.
+        held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
+        if held:
+            return lease_renew(lease=held, actor=actor, now=now)
         try:
             with transaction.atomic():
                 slot = _next_slot(queue, actor, role)
@@ -35,7 +39,7 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
                 return Lease.objects.create(
                     slot=slot, item_id=slot.item_id, author=actor, taken_at=now, expires_at=now + LEASE
                 )
-        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
+        except IntegrityError:  # a constraint on live leases: somebody was faster
             continue
     raise Refused(Problem("too many people claim at this moment; try again"))
 
@@ -47,6 +51,7 @@ def leases_expire(*, now: datetime) -> int:
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
+    _take_back(lease, now)
     renewed = Lease.objects.filter(pk=lease.pk, author=actor, ended_at__isnull=True).update(expires_at=now + LEASE)
     if renewed != 1:
         raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
@@ -55,10 +60,19 @@ def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
+    _take_back(lease, now)
     ended = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True).update(ended_at=now, end=end)
     if ended != 1:
         raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
     lease.ended_at, lease.end = now, end
+
+
+def _take_back(lease: Lease, now: datetime) -> None:
+    """Make an expired lease live again where its slot waits for an answer and nobody has taken it since."""
+    with suppress(IntegrityError), transaction.atomic():  # one_live_lease_per_slot: somebody has
+        Lease.objects.filter(pk=lease.pk, end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN).update(
+            ended_at=None, end="", expires_at=now + LEASE
+        )
 
 
 def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
