@@ -184,7 +184,7 @@ def regression_share(pool: Pool, *, level: float = 0.95) -> Ratio:
 
     References
     ----------
-    G. Y. Zou and A. Donner, Statistics in Medicine 27 (2008) 1693-1702, section 4 (ratios by logarithms).
+    G. Y. Zou and A. Donner, Statistics in Medicine 27 (2008) 1693-1702 (ratios by logarithms).
     """
     z = z_value(level)
     lost, kept = _combined(_swap(pool), "only_old"), _combined(pool, "both")
