@@ -11,13 +11,10 @@ from typing import Any, Literal
 from audits.stats.class_conditional import Rate, class_conditional
 from audits.stats.differential import differential_error
 from audits.stats.estimate import estimate
-from audits.stats.four_cells import Ratio, four_cells, independence_ratio, regression_share
+from audits.stats.four_cells import four_cells, independence_ratio, independence_reading, regression_share
 from audits.stats.intervals import Interval
 from audits.stats.pool import Pool
 from core.errors import InputError
-
-SAME_JUDGE, OTHER_JUDGE = 0.1, 0.5  # independence ratios near and above which a judge is the same, or another
-NEAR = 0.2
 
 Unit = Literal["points", "ratio", "p"]
 
@@ -88,24 +85,15 @@ def _cells(pool: Pool, level: float) -> list[Finding]:
 
 
 def _ratio(name: str, pool: Pool, level: float) -> Finding:
-    found: Ratio = regression_share(pool, level=level)
+    found = regression_share(pool, level=level)
     return _finding(name, "points", found.point, found.interval, found.reason)
 
 
 def _independence(pool: Pool, level: float) -> Finding:
     found = independence_ratio(pool, level=level)
-    note = "; ".join(part for part in (found.reason, _advice(found.point)) if part)
+    reading = "" if found.point is None else independence_reading(found.point)
+    note = "; ".join(part for part in (found.reason, reading) if part)
     return _finding("independence ratio", "ratio", found.point, found.interval, note)
-
-
-def _advice(ratio: float | None) -> str:
-    if ratio is None:
-        return ""
-    if ratio <= NEAR:
-        return f"near {SAME_JUDGE}: mostly the same judge, a spot check may do"
-    if ratio > OTHER_JUDGE:
-        return f"above {OTHER_JUDGE}: a different judge, re-validate at full depth"
-    return f"between {SAME_JUDGE} and {OTHER_JUDGE}: neither the same judge nor an unrelated one"
 
 
 def _mean(pool: Pool, estimand: str, side: Literal["old", "new"], level: float) -> Finding:
