@@ -160,7 +160,7 @@ def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra
     rest = point - share * uncertain.mean
     low, high = uncertain.values
     # With undecided cases the number of decidable ones is estimated; its own error is in `extra`.
-    size = max(math.ceil(uncertain.size * uncertain.decidable), uncertain.labels)
+    size = -(-uncertain.size * uncertain.labels // uncertain.settled)
 
     def limits(z: float) -> Interval:
         least, most = hypergeometric_interval(uncertain.counts.get(high, 0), uncertain.labels, size, two_sided_alpha(z))

@@ -49,6 +49,11 @@ class Group:
             return self.answered
         return self.labels / self.settled if self.settled else 1.0
 
+    @property
+    def decidable_size(self) -> float:
+        """N_h times the decidable share: never below `labels`, which the product of rounded shares can be."""
+        return self.size * self.labels / self.settled if self.settled else math.inf
+
     @cached_property
     def mean(self) -> float:
         if self.known:
@@ -80,12 +85,14 @@ class Group:
         """Score limits of the mean among decidable cases."""
         if self.known or len(self.values) == 1:
             return Interval(self.values[0], self.values[0])
-        size = self.size * self.decidable if self.labels else math.inf
+        if self.census and self.labels:
+            return Interval(self.mean, self.mean)
         low, high = self.values[0], self.values[-1]
         if len(self.values) == 2:
-            return wilson_interval(self.counts.get(high, 0), self.labels, size, z).scaled(high - low, low)
+            unit = wilson_interval(self.counts.get(high, 0), self.labels, self.decidable_size, z)
+            return unit.scaled(high - low, low)
         plus, minus = self.counts.get(high, 0), self.counts.get(low, 0)
-        return paired_wilson_interval(plus, minus, self.labels, size, z).scaled(high)
+        return paired_wilson_interval(plus, minus, self.labels, self.decidable_size, z).scaled(high)
 
     def with_undecided_at(self, value: float) -> "Group":
         """Every undecided case counted as labelled with `value`."""

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from audits.stats.estimate import estimate
 from audits.stats.groups import Merge
-from audits.stats.intervals import Interval, wilson_interval, z_value
+from audits.stats.intervals import Interval, hypergeometric_interval, wilson_interval, z_value
 from audits.stats.pool import Cell, Pool
 from core.errors import InputError
 from tests.stats.examples import BINARY, mirrored, pools, reference_columns, reference_pool, swap
@@ -390,3 +390,30 @@ def test_result_turns_into_plain_json():
     assert plain["interval"] == {"low": 7 / 1807, "high": 7 / 1807, "half_width": 0.0}
     assert (plain["fraction"], plain["final"], plain["n"], plain["size"]) == (None, True, 37, 1807)
     assert [row["name"] for row in plain["strata"]] == ["disagree", "agree"]
+
+
+@pytest.mark.parametrize(
+    ("size", "labels"), [(49, 1), (199, 120), (161, 157)]
+)  # size x (labels / size) rounds below labels, or above
+@pytest.mark.parametrize(
+    ("estimand", "side"), [("accuracy_difference", None), ("accuracy", "new"), ("success_rate", "new")]
+)
+def test_census_with_undecided_cases_is_exact_whatever_the_rounding(size, labels, estimand, side):
+    cell = Cell("disagree", "fail", "pass", size, {"pass": labels}, size - labels)
+    found = estimate(Pool((cell,), "judge_swap", BINARY), estimand=estimand, side=side, min_labels=0, exact=False)
+    assert (found.method.partition(",")[0], found.point) == ("census", 1.0)
+    assert (found.interval.low, found.interval.high) == (1.0, 1.0)
+
+
+def test_exact_interval_counts_the_decidable_cases_without_rounding_one_too_many():
+    # 29 of 35 settled are decidable: 58 of 70, where 70 x (29/35) is a little more than 58.
+    whole = swap(disagree=(70, {"pass": 20, "fail": 9}), undecided=6, agree=(12, {"pass": 12}))
+    found = estimate(whole, estimand="accuracy_difference")
+    limits = [58 / 70 * (2 * count / 58 - 1) for count in hypergeometric_interval(20, 29, 58, 0.05)]
+    # What is not known of the decidable share, by hand: W^2 (1 - f) v (1 - v) (y - R)^2 / (n - 1) / (sum W v)^2.
+    v, mean = 29 / 35, 11 / 29
+    spread = (70 / 82) ** 2 * 0.5 * v * (1 - v) * (mean - found.point) ** 2 / 34 / (70 / 82) ** 2
+    extra = z_value(0.95) * spread**0.5
+    assert found.point == pytest.approx(58 / 70 * mean, abs=1e-12)
+    assert found.interval.low == pytest.approx(found.point - math.hypot(found.point - limits[0], extra), abs=1e-12)
+    assert found.interval.high == pytest.approx(found.point + math.hypot(limits[1] - found.point, extra), abs=1e-12)
