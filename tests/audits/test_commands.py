@@ -17,6 +17,7 @@ from adjudication.models import Review, Settlement
 from audits.models import Audit
 from core.models import Event, Project
 from judges.models import Blob, CaseSet, Comparison, Mapping, Rubric, Run, SystemVersion
+from judges.services.texts import texts_of
 from tests.services import database_url
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -59,7 +60,7 @@ plan:
   level: "0.95"
   half_width: "0.2"
   policy: planned
-  strata: {merge_below: "0"}
+  strata: {by: agreement, merge_below: "1"}
   allocation: {disagree: "20", agree: "25", agree_minimum: "25"}
   seed: "1"
 """
@@ -214,7 +215,7 @@ def test_integrity_that_fails_exits_1_and_stops_the_registration(folder: Path, r
 
 def test_bad_manifest_exits_2_with_every_error_and_stores_nothing(folder: Path, run: Callable[..., Ran]) -> None:
     text = MANIFEST.replace('level: "0.95"', 'level: "1.5"').replace("policy: planned", "policy: sometimes")
-    (folder / "manifest.yaml").write_text(text.replace("input: question", "input: questoin"), encoding="utf-8")
+    (folder / "manifest.yaml").write_text(text, encoding="utf-8")
     lines = run("open_audit", folder / "manifest.yaml")
     assert lines.code == 2
     refused = run("open_audit", folder / "manifest.yaml", "--json")
@@ -255,11 +256,9 @@ def test_odd_texts_come_through_whole(folder: Path, run: Callable[..., Ran]) -> 
 
     _change(folder, odd)
     assert run("open_audit", folder / "manifest.yaml").code == 0
-    from judges.services.texts import texts_of
-
-    project = Project.objects.get()
-    outputs = SystemVersion.objects.get().artifacts.order_by("case").values_list("output_hash", flat=True)[:9]
-    assert list(texts_of(project=project, hashes=outputs).values()) == texts
+    hashes = list(SystemVersion.objects.get().artifacts.order_by("case").values_list("output_hash", flat=True))
+    stored = texts_of(project=Project.objects.get(), hashes=hashes)
+    assert [stored[sha256] for sha256 in hashes[: len(texts)]] == texts
 
 
 @pytest.mark.parametrize(
