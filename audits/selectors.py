@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import Count, Max, QuerySet
 
-from adjudication.models import Item, ItemState, Reference, Review, Settlement, SlotKind
+from adjudication.models import Item, ItemState, Label, Reference, Review, Settlement, SlotKind
 from audits.frames import frame_of
 from audits.models import Audit, AuditState, Draw, Look
+from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
 
 CELL_NAMES = ("both", "only old", "only new", "neither")
@@ -128,7 +129,7 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    references = _references_by_case(audit)
+    references = references_by_case(audit)
     best = _best_label(audit)
     counts: Counter[str] = Counter()
     rows = frame_of(audit.frame)
@@ -162,7 +163,7 @@ def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
     return Settlement.objects.filter(pk__in=latest)
 
 
-def _references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
+def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
     rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
         "settlement__item__case__case_id",
         "settlement__item__case__version",
@@ -189,9 +190,22 @@ def known_references(audit: Audit) -> dict[int, str]:
     return dict(rows.values_list("artifact", "label"))
 
 
+def reviewer_agreement(audit: Audit) -> Agreement:
+    """Agreement of independent reviewers on the artifacts that two or more of them labelled; adjudications are
+    no independent voices."""
+    labels = Label.objects.filter(
+        review__item__queue=audit.queue, review__kind=SlotKind.REVIEW, review__surplus=False, label__isnull=False
+    )
+    latest: dict[int, dict[int, str]] = {}
+    rows = labels.order_by("review__revision", "pk").values_list("artifact", "review__author", "label")
+    for artifact, author, label in rows.iterator():
+        latest.setdefault(artifact, {})[author] = str(label)
+    return agreement([list(by_author.values()) for by_author in latest.values()])
+
+
 def looks_of(audit: Audit) -> QuerySet[Look]:
     """The width curve, oldest first."""
-    return audit.looks.order_by("watermark")
+    return audit.looks.select_related("registration").order_by("watermark", "registration__n")
 
 
 def last_look(audit: Audit) -> Look | None:

@@ -56,8 +56,7 @@ def embedded_broker(var_dir: Path) -> Iterator[str]:
     owner is taken over, and stopped at the end.
     """
     private_folder(var_dir)
-    private_folder(socket_path(var_dir).parent)
-    with _ownership(var_dir / "valkey.lock") as owned:
+    with _ownership(var_dir / "valkey.lock") as owned, _socket_folder(var_dir, kept=not owned):
         if not owned:
             _await_broker(var_dir, None)
             yield broker_url(var_dir)
@@ -165,13 +164,26 @@ def _ownership(path: Path) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
+def _socket_folder(var_dir: Path, *, kept: bool) -> Iterator[None]:
+    """The folder of the socket, which goes again where it stands outside `var_dir`."""
+    folder = socket_path(var_dir).parent
+    private_folder(folder)
+    try:
+        yield
+    finally:
+        if folder != var_dir and not kept:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+@contextlib.contextmanager
 def _started(
     command: list[str], *, log: Path, cwd: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run `command` while the block runs. In a session of its own: Ctrl-C reaches us alone, and we stop it in order."""
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 -- the command is built here, from no outside text
-            command,
+            [*_dies_with_us(), *command],
             cwd=cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -183,6 +195,15 @@ def _started(
         yield process
     finally:
         _stop(process)
+
+
+def _dies_with_us() -> list[str]:
+    """A prefix by which Linux ends the command should this process be killed before it can; empty where it cannot."""
+    prefix = ["setpriv", "--pdeathsig", "TERM", "--"]
+    if shutil.which(prefix[0]) is None:
+        return []
+    known = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0  # noqa: S603
+    return prefix if known else []
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

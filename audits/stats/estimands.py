@@ -36,6 +36,9 @@ class Estimand:
     judged: Callable[[Cell, Scale, Side | None], float | None]
     post_stratified: bool = True
     exact: bool = False
+    # Whether a known zero still needs an answer to belong to the decidable cases. A difference of 0 is 0 whatever
+    # the answer would be; a share of cases must leave the same cases out as the shares it adds to 1 with.
+    zero_needs_answer: bool = False
 
 
 def _number(scale: Scale, label: Label) -> float:
@@ -155,6 +158,9 @@ ESTIMANDS: dict[str, Estimand] = {
             values=lambda cell, scale: (0.0, 1.0),
             is_zero=_never,
             judged=_nothing,
+            # Being right is no likelier in one cell than in another. Measured: cells cost width and coverage (0.93
+            # for 0.95), and strata keep accuracy new - accuracy old equal to the accuracy difference.
+            post_stratified=False,
         ),
     )
 }
