@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -117,13 +118,15 @@ def _settle(audit: Audit, rng: random.Random, share: float) -> None:
         item_settle(item=draw.item, how="single", decision=decision, actor=factories.operator(audit), now=NOW)
 
 
-def _naive(audit: Audit, settled: dict[int, tuple[int, Any]], watermark: int) -> tuple[dict[Any, Any], Any]:
+def _naive(
+    audit: Audit, settled: dict[int, tuple[int, Any]], watermark: int, registration: int
+) -> tuple[dict[Any, Any], Any]:
     """Per cell (size, labels, undecided), and what waits, by the plainest loops there are."""
     cells: dict[Any, Any] = {}
     places: dict[str, dict[int, Any]] = {}
     for row in frame_of(audit.frame):
         cells.setdefault((row.stratum, row.old, row.new, row.same_content), [0, Counter(), 0])[0] += 1
-    for draw in audit.draws.select_related("stratum"):
+    for draw in audit.draws.filter(registration__n__lte=registration).select_related("stratum"):
         number, key = settled.get(draw.item_id, (10**9, None))
         cell = (draw.stratum.name, draw.old, draw.new, draw.same_content)
         places.setdefault(draw.stratum.name, {})[draw.position] = (number <= watermark, cell, key)
@@ -175,13 +178,13 @@ def test_pool_equals_a_plain_count_at_every_watermark(project: Project, seed: in
     audit.queue.refresh_from_db()
     settled, last = _settled(audit), audit.queue.settled
     assert last == len(settled) > 20
-    for watermark in {*range(0, last, 5), last}:
-        pool = pool_of(audit, watermark)
+    for watermark, registration in product({*range(0, last, 7), last}, (1, 2)):
+        pool = pool_of(audit, watermark=watermark, registration=registration)
         found = {
             (cell.stratum, cell.old, cell.new, cell.structural_zero): (cell.size, Counter(cell.labels), cell.undecided)
             for cell in pool.cells
         }
-        assert (found, pool.waiting) == _naive(audit, settled, watermark)
+        assert (found, pool.waiting) == _naive(audit, settled, watermark, registration)
 
 
 def _settle_open(audit: Audit, rng: random.Random) -> None:
@@ -200,5 +203,5 @@ def test_labels_outside_the_sample_enter_no_pool(project: Project) -> None:
     artifact = case.artifacts.get()
     item = items_add(queue=audit.queue, items=[NewItem(case.pk, (artifact.pk,), None)])[case.pk]
     item_settle(item=item, how="imported", decision={artifact.pk: "pass"}, actor=factories.operator(audit), now=NOW)
-    assert sum(cell.settled for cell in pool_of(audit, 1).cells) == 0
-    assert pool_of(audit, 1).waiting == {}
+    pool = pool_of(audit, watermark=1, registration=1)
+    assert (sum(cell.settled for cell in pool.cells), pool.waiting) == (0, {})

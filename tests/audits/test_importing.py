@@ -183,6 +183,8 @@ def test_case_drawn_later_brings_the_label_it_has_already(project: Project, tmp_
     assert audit.draws.filter(item__state=ItemState.OPEN).count() == 0
     assert Item.objects.filter(rank=None).count() == 10
     assert Case.objects.filter(draws__audit=audit).count() == 50
+    assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW) == 1
+    assert list(audit.looks.order_by("pk").values_list("watermark", "labels")) == [(60, 45), (60, 50)]
 
 
 def _import_or_review(work: tuple[Audit, Path | None, Author | None]) -> int:
