@@ -149,7 +149,7 @@ def _mapped(row: LabelRow, table: Mapping[str, str], source: ReviewSource, probl
                 row=row.number,
                 column=column,
                 value=label,
-                allowed=", ".join(table),
+                allowed=", ".join(sorted(table)),  # PostgreSQL keeps no order of keys
             )
         )
     if unknown:

@@ -224,6 +224,56 @@ def test_bad_manifest_exits_2_with_every_error_and_stores_nothing(folder: Path, 
     assert _nothing_stored()
 
 
+UNSTORABLE = {
+    "project: demo": 'project: "de\\0mo"',
+    "approved_by: owner": 'approved_by: "own\\0er"',
+    "Yes: pass": '"Y\\0es": pass',
+    "generator: {model: old}": 'generator: {model: old, settings: {stop: "\\0"}}',
+    "generator: {model: new}": 'generator: {model: new, prompt_template: "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("place", UNSTORABLE)
+def test_manifest_with_what_no_database_keeps_is_refused_by_line(
+    folder: Path, run: Callable[..., Ran], place: str
+) -> None:
+    assert MANIFEST.count(place) == 1
+    (folder / "manifest.yaml").write_text(MANIFEST.replace(place, UNSTORABLE[place]), encoding="utf-8")
+    refused = run("open_audit", folder / "manifest.yaml", "--json")
+    line = MANIFEST[: MANIFEST.index(place)].count("\n") + 1
+    found = "U+D800" if "ud800" in UNSTORABLE[place] else "U+0000"
+    assert refused.code == 2
+    assert f"line {line}: a text with {found}, which cannot be stored" in [
+        error["what"] for error in refused.json["errors"]
+    ]
+    assert _nothing_stored()
+
+
+def test_guideline_with_what_no_database_keeps_is_refused(folder: Path, run: Callable[..., Ran]) -> None:
+    (folder / "guideline.md").write_text("Is it\x00 right?", encoding="utf-8")
+    refused = run("open_audit", folder / "manifest.yaml", "--json")
+    assert (refused.code, refused.json["errors"][0]["what"]) == (2, "U+0000 at character 6 cannot be stored")
+    assert _nothing_stored()
+
+
+@pytest.mark.parametrize("name", ["a/b", "a=b", "שלום 漢字", "x" * 100, 'it\'s "quoted"'])
+def test_audit_of_any_name_is_found_by_it(folder: Path, run: Callable[..., Ran], name: str) -> None:
+    text = MANIFEST.replace("swap-1", json.dumps(name, ensure_ascii=False))
+    (folder / "manifest.yaml").write_text(text, encoding="utf-8")
+    assert run("open_audit", folder / "manifest.yaml").code == 0
+    for called in (name, f"demo/{name}"):
+        assert run("status", called, "--json").json["audit"] == name
+
+
+def test_name_that_two_projects_use_asks_for_the_project(folder: Path, run: Callable[..., Ran]) -> None:
+    run("open_audit", folder / "manifest.yaml")
+    (folder / "manifest.yaml").write_text(MANIFEST.replace("project: demo", "project: other"), encoding="utf-8")
+    run("open_audit", folder / "manifest.yaml")
+    both = run("status", "swap-1", "--json")
+    assert (both.code, both.json["errors"][0]["allowed"]) == (2, "project/name")
+    assert run("status", "other/swap-1", "--json").json["project"] == "other"
+
+
 BAD_ROWS: dict[str, tuple[Callable[[Table], Any], dict[str, Any]]] = {
     "a case twice": (lambda rows: rows[3].update(id="q01"), {"row": 4, "value": "q01"}),
     "an id that cannot be seen": (lambda rows: rows[3].update(id="q\x00"), {"row": 4, "column": "id"}),

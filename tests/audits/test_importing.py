@@ -94,7 +94,7 @@ def test_label_outside_the_mapping_is_refused_by_row_and_column_and_nothing_is_s
     with pytest.raises(InputError) as caught:
         _take_in(audit, _file(tmp_path, rows))
     (problem,) = caught.value.problems
-    assert (problem.row, problem.column, problem.allowed) == (60, "bob", "Yes, No")
+    assert (problem.row, problem.column, problem.allowed) == (60, "bob", "No, Yes")
     assert (Review.objects.count(), Settlement.objects.count()) == (0, 0)
 
 
