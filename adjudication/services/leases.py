@@ -1,7 +1,7 @@
 """Who holds a slot now."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -27,19 +27,20 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
         raise Refused(Problem(f"{actor} is no member of the project of this queue"))
     leases_expire(now=now)
     for _ in range(MOST_TRIES):
-        # Asked at every try: it may be this person's own other window that was faster.
-        held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
-        if held:
-            return lease_renew(lease=held, actor=actor, now=now)
         try:
             with transaction.atomic():
+                # A person's windows come one after the other, and find what the first of them took.
+                Author.objects.select_for_update(no_key=True).get(pk=actor.pk)
+                held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
+                if held:
+                    return lease_renew(lease=held, actor=actor, now=now)
                 slot = _next_slot(queue, actor, role)
                 if slot is None:
                     return None
                 return Lease.objects.create(
                     slot=slot, item_id=slot.item_id, author=actor, taken_at=now, expires_at=now + LEASE
                 )
-        except IntegrityError:  # a constraint on live leases: somebody was faster
+        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
             continue
     raise Refused(Problem("too many people claim at this moment; try again"))
 
@@ -51,28 +52,31 @@ def leases_expire(*, now: datetime) -> int:
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
-    _take_back(lease, now)
-    renewed = Lease.objects.filter(pk=lease.pk, author=actor, ended_at__isnull=True).update(expires_at=now + LEASE)
-    if renewed != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+    _change_live(Lease.objects.filter(pk=lease.pk, author=actor), now, expires_at=now + LEASE)
     lease.expires_at = now + LEASE
     return lease
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
-    _take_back(lease, now)
-    ended = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True).update(ended_at=now, end=end)
-    if ended != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+    _change_live(Lease.objects.filter(pk=lease.pk), now, ended_at=now, end=end)
     lease.ended_at, lease.end = now, end
 
 
-def _take_back(lease: Lease, now: datetime) -> None:
-    """Make an expired lease live again where its slot waits for an answer and nobody has taken it since."""
-    with suppress(IntegrityError), transaction.atomic():  # one_live_lease_per_slot: somebody has
-        Lease.objects.filter(pk=lease.pk, end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN).update(
-            ended_at=None, end="", expires_at=now + LEASE
-        )
+def _change_live(lease: QuerySet[Lease], now: datetime, **change: Any) -> None:
+    """Change a live lease, or one that has expired, if its slot waits for an answer that nobody else is giving."""
+    live = lease.filter(ended_at__isnull=True)
+    if live.update(**change) or (_take_back(lease, now) and live.update(**change)):
+        return
+    raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+
+
+def _take_back(lease: QuerySet[Lease], now: datetime) -> bool:
+    expired = lease.filter(end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN)
+    try:
+        with transaction.atomic():
+            return expired.update(ended_at=None, end="", expires_at=now + LEASE) == 1
+    except IntegrityError:  # one_live_lease_per_slot: somebody has taken it since
+        return False
 
 
 def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
