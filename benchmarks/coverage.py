@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from audits.stats.combine import Combined, combine
+from audits.stats.combine import Combined, combine, no_wider
 from audits.stats.design import serving_order
 from audits.stats.estimands import estimand_for
+from audits.stats.estimate import MERGE_BELOW
 from audits.stats.groups import cell_groups, strata_groups
 from audits.stats.intervals import z_value
 from audits.stats.policies import POLICIES, look
@@ -150,8 +151,10 @@ def looked_at(population: Population, seen: Mapping[str, Counter]) -> Combined:
     """The estimate at one look, by the parts `estimate` is made of, so that three policies share it."""
     pool = population.pool(seen)
     spec = estimand_for(pool, population.estimand, population.side)
-    groups = cell_groups(pool, spec, population.side, 10)[0] if spec.post_stratified else None
-    return combine(groups or strata_groups(pool, spec, population.side), exact=spec.exact)
+    alone = combine(strata_groups(pool, spec, population.side), exact=spec.exact)
+    if not spec.post_stratified:
+        return alone
+    return no_wider(combine(cell_groups(pool, spec, population.side, MERGE_BELOW)[0]), alone)
 
 
 def holds(whole: Combined, truth: float, z: float) -> bool:

@@ -6,7 +6,7 @@ Without undecided cases every v_h is 1 and R is the stratified mean.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from audits.stats.groups import Group
 from audits.stats.intervals import (
@@ -147,6 +147,34 @@ def combine(
     if exact and len(open_groups) == 1 and len(open_groups[0].values) == 2:
         return Combined(point, EXACT, _exact_limits(groups, open_groups[0], point, extra), score_limits)
     return Combined(point, MOVER, score_limits, score_limits)
+
+
+def no_wider(whole: Combined, alone: Combined) -> Combined:
+    """A post-stratified estimate, its limits drawn in where those of the strata alone are closer.
+
+    Notes
+    -----
+    Score limits allow for what a small sample may have missed once in every cell, so that many cells of rare outcomes
+    add up to more than their stratum: with a judge that is noise 5 to 16 % at 200 labels. But to order 1/n
+    post-stratification has at most the variance of the strata, so the strata's width holds for it too. The point is
+    never chosen by the outcome, and the two sides keep their proportion.
+    """
+    if {whole.method, alone.method} != {MOVER}:
+        return whole
+
+    def drawn_in(
+        limits: Callable[[float], Interval], other: Callable[[float], Interval]
+    ) -> Callable[[float], Interval]:
+        def at(z: float) -> Interval:
+            own, bound = limits(z), other(z).half_width
+            if own.half_width <= bound:
+                return own
+            part = bound / own.half_width
+            return Interval(whole.point - part * (whole.point - own.low), whole.point + part * (own.high - whole.point))
+
+        return at
+
+    return replace(whole, limits=drawn_in(whole.limits, alone.limits), fixed=drawn_in(whole.fixed, alone.fixed))
 
 
 def _parts(groups: Sequence[Group], z: float) -> list[Part]:

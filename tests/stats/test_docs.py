@@ -10,7 +10,7 @@ from audits.stats.estimate import estimate
 from audits.stats.intervals import hypergeometric_interval, hypergeometric_tails, wilson_interval, z_value
 from audits.stats.policies import POLICIES
 from audits.stats.result import Estimate, Stratum
-from tests.stats.examples import swap
+from tests.stats.examples import noise, swap
 
 METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
 SWAP = swap(disagree=(200, {"pass": 70, "fail": 30}), agree=(1800, {"pass": 57, "fail": 3}))
@@ -55,3 +55,12 @@ def test_worked_table_of_undecided_cases_is_what_the_code_gives():
     found = estimate(pool, estimand="accuracy_difference")
     assert f"{found.point:.6f}, interval {found.interval.low:.6f} to {found.interval.high:.6f}" in METHODS
     assert (found.worst_case.low, found.worst_case.high) == pytest.approx((0.006, 0.07), abs=1e-9)
+
+
+@pytest.mark.parametrize("labels", [200, 400])
+def test_worked_table_of_a_noisy_judge_is_what_the_code_gives(labels):
+    shown = estimate(noise(labels), estimand="success_difference")
+    apart = estimate(noise(labels), estimand="success_difference", merge_below=0)
+    widths = (apart.interval, shown.human_only.interval, shown.interval)
+    cells = [f"{one.half_width:.4f}" for one in widths] + [f"{-100 * apart.human_only.gain:.0f} %"]
+    assert f"| {labels} | {' | '.join(cells)} |" in METHODS
