@@ -150,31 +150,29 @@ def combine(
 
 
 def no_wider(whole: Combined, alone: Combined) -> Combined:
-    """A post-stratified estimate, its limits drawn in where those of the strata alone are closer.
+    """A post-stratified estimate, with the sides of the strata alone where those make a narrower interval.
 
     Notes
     -----
     Score limits allow for what a small sample may have missed once in every cell, so that many cells of rare outcomes
-    add up to more than their stratum: with a judge that is noise 5 to 16 % at 200 labels. But to order 1/n
-    post-stratification has at most the variance of the strata, so the strata's width holds for it too. The point is
-    never chosen by the outcome, and the two sides keep their proportion.
+    add up to more than their stratum: with a judge that is noise 5 to 18 % at 200 labels. But to order 1/n
+    post-stratification has at most the variance of the strata, so that their sides hold for its point too. The point is
+    never chosen by the outcome. Measured for levels near 0 or 1, the sides of the strata also cover better than those
+    of the cells drawn in to the same width (0.93 to 0.97 against 0.88 to 0.94).
     """
     if {whole.method, alone.method} != {MOVER}:
         return whole
 
-    def drawn_in(
-        limits: Callable[[float], Interval], other: Callable[[float], Interval]
-    ) -> Callable[[float], Interval]:
+    def narrower(of: Callable[[float], Interval], other: Callable[[float], Interval]) -> Callable[[float], Interval]:
         def at(z: float) -> Interval:
-            own, bound = limits(z), other(z).half_width
-            if own.half_width <= bound:
+            own, plain = of(z), other(z)
+            if own.half_width <= plain.half_width:
                 return own
-            part = bound / own.half_width
-            return Interval(whole.point - part * (whole.point - own.low), whole.point + part * (own.high - whole.point))
+            return plain.scaled(1.0, whole.point - alone.point)
 
         return at
 
-    return replace(whole, limits=drawn_in(whole.limits, alone.limits), fixed=drawn_in(whole.fixed, alone.fixed))
+    return replace(whole, limits=narrower(whole.limits, alone.limits), fixed=narrower(whole.fixed, alone.fixed))
 
 
 def _parts(groups: Sequence[Group], z: float) -> list[Part]:

@@ -432,12 +432,20 @@ def test_judge_that_is_noise_does_not_widen_the_interval(labels, estimand, side)
         assert found.human_only.gain == pytest.approx(0, abs=1e-12)
 
 
-def test_drawn_in_limits_keep_the_proportion_of_their_sides():
-    pool = noise(400)
-    cells, found = bare(pool, estimand="success_difference"), estimate(pool, estimand="success_difference")
-    part = found.human_only.interval.half_width / cells.interval.half_width
-    assert found.point - found.interval.low == pytest.approx(part * (cells.point - cells.interval.low), abs=1e-12)
-    assert found.interval.high - found.point == pytest.approx(part * (cells.interval.high - cells.point), abs=1e-12)
+def test_where_the_strata_are_narrower_their_sides_stand_around_the_post_stratified_point():
+    # 59 of 60 and 10 of 10 labels: the point weighs them by 600 and 400 cases, the strata alone count 69 of 70.
+    cells = (
+        Cell("all", "pass", "pass", 600, {"pass": 59, "fail": 1}),
+        Cell("all", "fail", "fail", 400, {"pass": 10}),
+    )
+    pool = Pool(cells, "judge_swap", BINARY)
+    found = estimate(pool, estimand="success_rate", side="new")
+    plain = wilson_interval(69, 70, 1000, Z)
+    assert found.point == pytest.approx(0.6 * 59 / 60 + 0.4, abs=1e-12)
+    assert found.human_only.point == 69 / 70
+    assert found.point - found.interval.low == pytest.approx(69 / 70 - plain.low, abs=1e-12)
+    assert found.interval.high == pytest.approx(min(1.0, found.point + plain.high - 69 / 70), abs=1e-12)
+    assert bare(pool, estimand="success_rate", side="new").interval.half_width > found.interval.half_width
 
 
 @given(pools("version_upgrade"))
