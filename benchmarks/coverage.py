@@ -22,7 +22,7 @@ from audits.stats.combine import Combined, combine, no_wider
 from audits.stats.design import serving_order
 from audits.stats.estimands import estimand_for
 from audits.stats.estimate import MERGE_BELOW
-from audits.stats.groups import cell_groups, strata_groups
+from audits.stats.groups import estimate_groups, strata_groups
 from audits.stats.intervals import z_value
 from audits.stats.policies import POLICIES, look
 from audits.stats.pool import Cell, Key, Pool
@@ -152,9 +152,9 @@ def looked_at(population: Population, seen: Mapping[str, Counter]) -> Combined:
     pool = population.pool(seen)
     spec = estimand_for(pool, population.estimand, population.side)
     alone = combine(strata_groups(pool, spec, population.side), exact=spec.exact)
-    if not spec.post_stratified:
+    if spec.basis == "strata":
         return alone
-    return no_wider(combine(cell_groups(pool, spec, population.side, MERGE_BELOW)[0]), alone)
+    return no_wider(combine(estimate_groups(pool, spec, population.side, MERGE_BELOW)[0]), alone)
 
 
 def holds(whole: Combined, truth: float, z: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 from audits.stats.checks import checked_choice, checked_count, checked_level
 from audits.stats.combine import Combined, combine, no_wider
 from audits.stats.estimands import Estimand, Side, estimand_for
-from audits.stats.groups import Group, Merge, cell_groups, strata_groups
+from audits.stats.groups import Group, Merge, estimate_groups, strata_groups
 from audits.stats.intervals import Interval, z_value
 from audits.stats.policies import POLICIES, Look, Policy, look
 from audits.stats.pool import Pool
@@ -18,6 +18,7 @@ Target = Literal["pool", "traffic"]
 TARGETS = ("pool", "traffic")
 Predictor = Literal["cells", "score"]
 PREDICTORS = ("cells", "score")
+BASES = {"cells": "cells", "agreement": "strata, agreements apart", "strata": "strata"}
 MIN_LABELS = 20
 MERGE_BELOW = 10
 
@@ -143,9 +144,7 @@ def _check_options(level: float, target: str, policy: str, predictor: str, min_l
 def _groups(
     pool: Pool, spec: Estimand, side: Side | None, strata: list[Group], predictor: str, merge_below: int
 ) -> tuple[list[Group], list[Merge]]:
-    if predictor == "score" or not spec.post_stratified:
-        return strata, []
-    return cell_groups(pool, spec, side, merge_below)
+    return (strata, []) if predictor == "score" else estimate_groups(pool, spec, side, merge_below)
 
 
 def _slopes(strata: Sequence[Group], spec: Estimand, pool: Pool, side: Side | None) -> dict[str, Slope]:
@@ -177,8 +176,9 @@ def _too_few(strata: Sequence[str]) -> str:
 def _method(whole: Combined | None, predictor: str, spec: Estimand) -> str:
     if whole is None:
         return ""
-    basis = "strata" if predictor == "score" or not spec.post_stratified else "cells"
-    return f"{whole.method}, {basis}" + (", lambda from the score" if predictor == "score" else "")
+    if predictor == "score":
+        return f"{whole.method}, strata, lambda from the score"
+    return f"{whole.method}, {BASES[spec.basis]}"
 
 
 def _clipped(interval: Interval, groups: Sequence[Group]) -> Interval:

@@ -149,25 +149,37 @@ def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Gro
     return groups
 
 
-def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
+def estimate_groups(
+    pool: Pool, estimand: Estimand, side: Side | None, merge_below: int
+) -> tuple[list[Group], list[Merge]]:
+    """What the estimand is estimated from: the plan's strata, or post-strata inside them."""
+    if estimand.basis == "strata":
+        return strata_groups(pool, estimand, side), []
+    return cell_groups(pool, estimand, side, merge_below, apart=estimand.basis == "cells")
+
+
+def cell_groups(
+    pool: Pool, estimand: Estimand, side: Side | None, merge_below: int, *, apart: bool = True
+) -> tuple[list[Group], list[Merge]]:
     """Post-strata: the cells, the small ones merged with their nearest sibling in the stratum.
 
     The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its
     own (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
     labels; all of them where that is a tie. The rule looks at counts, never at the labels, so that it cannot follow
-    the result. A fully settled cell is exact as it is and is never merged because it is small.
+    the result. A fully settled cell is exact as it is and is never merged because it is small. With `apart` false the
+    agreeing cells of a stratum begin as one, and the disagreeing ones as another.
     """
     groups, merges = [], []
     for whole in strata_groups(pool, estimand, side):
         if whole.known:
             groups.append(whole)
             continue
-        clusters = _merged([(cell,) for cell in whole.cells], pool.scale, max(merge_below, 1))
-        for cluster in clusters:
+        first: list[_Cluster] = [(cell,) for cell in whole.cells] if apart else _by_agreement(whole.cells)
+        for cluster in _merged(first, pool.scale, max(merge_below, 1)):
             names = tuple(_cell_name(cell) for cell in cluster)
             group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
             groups.append(group)
-            if len(cluster) > 1:
+            if not any(len(cluster) == len(one) and cluster[0] in one for one in first):
                 merges.append(Merge(whole.stratum, names, group.labels))
     return groups, merges
 
@@ -177,6 +189,11 @@ _Cluster = tuple[Cell, ...]
 
 def _cell_name(cell: Cell) -> str:
     return f"{cell.old}→{cell.new}{' (identical)' if cell.structural_zero else ''}"
+
+
+def _by_agreement(cells: Sequence[Cell]) -> list[_Cluster]:
+    halves = [tuple(cell for cell in cells if (cell.old == cell.new) is agree) for agree in (True, False)]
+    return [half for half in halves if half]
 
 
 def _labels(cluster: Iterable[Cell]) -> int:

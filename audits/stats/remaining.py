@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from audits.stats.estimands import Estimand, Side, estimand_for
-from audits.stats.groups import Group, cell_groups, strata_groups
+from audits.stats.groups import Group, estimate_groups, strata_groups
 from audits.stats.intervals import wilson_interval, z_value
 from audits.stats.policies import Policy, variance_at_width
 from audits.stats.pool import Pool
@@ -103,7 +103,7 @@ def remaining_audit(
     """
     spec = estimand_for(pool, estimand, side)
     strata = strata_groups(pool, spec, side)
-    groups = cell_groups(pool, spec, side, merge_below)[0] if spec.post_stratified else strata
+    groups, _ = estimate_groups(pool, spec, side, merge_below)
     in_hand = {name: sum(c.settled for c in pool.cells if c.stratum == name) for name in pool.strata}
     reason = _waiting(strata, min_labels)
     floors = _floors(groups, in_hand, min_labels)
@@ -260,7 +260,7 @@ def _floors(groups: Sequence[Group], in_hand: Mapping[str, int], min_labels: int
 
 def _bound(strata: Sequence[Group], spec: Estimand, merge_below: int) -> list[Expected]:
     """The strata that an interval from cells is never wider than, under the same conditions as in `estimate`."""
-    bounded = merge_below > 0 and spec.post_stratified and all(group.categorical for group in strata)
+    bounded = merge_below > 0 and spec.basis != "strata" and all(group.categorical for group in strata)
     return expected_groups(strata, {}) if bounded else []
 
 

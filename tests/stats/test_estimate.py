@@ -452,3 +452,31 @@ def test_where_the_strata_are_narrower_their_sides_stand_around_the_post_stratif
 def test_verdicts_never_cost_width(pool):
     for estimand, side in (("success_difference", None), ("success_rate", "old")):
         assert estimate(pool, estimand=estimand, side=side, min_labels=0).human_only.gain >= -1e-9
+
+
+def test_accuracies_of_a_plain_sample_weigh_agreements_and_disagreements_by_their_known_sizes():
+    # 1,000 cases in one stratum, 200 of them disagreements; 100 labels: 10 of 30 disagreements, 63 of 70 agreements.
+    cells = (
+        Cell("all", "fail", "pass", 200, {"pass": 20, "fail": 10}),
+        Cell("all", "pass", "pass", 500, {"pass": 36, "fail": 4}),
+        Cell("all", "fail", "fail", 300, {"pass": 3, "fail": 27}),
+    )
+    pool = Pool(cells, "judge_swap", BINARY)
+    old, new = (estimate(pool, estimand="accuracy", side=side) for side in ("old", "new"))
+    assert (old.point, new.point) == pytest.approx((0.2 * 10 / 30 + 0.8 * 63 / 70, 0.2 * 20 / 30 + 0.8 * 63 / 70))
+    assert new.point - old.point == pytest.approx(estimate(pool, estimand="accuracy_difference").point, abs=1e-12)
+    assert old.human_only.point == pytest.approx(73 / 100, abs=1e-12)
+    apart, together = wilson_interval(10, 30, 200, Z), wilson_interval(63, 70, 800, Z)
+    below = math.hypot(0.2 * (10 / 30 - apart.low), 0.8 * (0.9 - together.low))
+    assert old.interval.low == pytest.approx(old.point - below, abs=1e-12)
+    assert (old.method, old.merges) == ("MOVER-Wilson, strata, agreements apart", ())
+
+
+def test_too_few_disagreements_of_a_plain_sample_join_its_agreements_and_it_is_reported():
+    cells = (
+        Cell("all", "fail", "pass", 20, {"pass": 5, "fail": 4}),
+        Cell("all", "pass", "pass", 500, {"pass": 36, "fail": 4}),
+    )
+    found = estimate(Pool(cells, "judge_swap", BINARY), estimand="accuracy", side="old")
+    assert found.point == pytest.approx(40 / 49, abs=1e-12)
+    assert found.merges == (Merge("all", ("fail→pass", "pass→pass"), 49),)
