@@ -7,6 +7,7 @@ Without undecided cases every v_h is 1 and R is the stratified mean.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from audits.stats.groups import Group
 from audits.stats.intervals import (
@@ -137,9 +138,11 @@ def combine(
     if slopes or not all(group.categorical for group in groups):
         return _student(groups, point, slopes, future)
     extra = future + _weight_variance(groups, point)
+    used = [(whole.of[group_key(group)], group) for group in _used(groups)]
 
+    @cache  # one look asks for the same limits several times
     def score_limits(z: float) -> Interval:
-        return mover(_parts(groups, z), extra=z * z * extra)
+        return mover((Part(weight, group.mean, group.limits(z)) for weight, group in used), extra=z * z * extra)
 
     open_groups = [group for group in _used(groups) if not group.census]
     if not open_groups:
@@ -163,21 +166,11 @@ def no_wider(whole: Combined, alone: Combined) -> Combined:
     if {whole.method, alone.method} != {MOVER}:
         return whole
 
-    def narrower(of: Callable[[float], Interval], other: Callable[[float], Interval]) -> Callable[[float], Interval]:
-        def at(z: float) -> Interval:
-            own, plain = of(z), other(z)
-            if own.half_width <= plain.half_width:
-                return own
-            return plain.scaled(1.0, whole.point - alone.point)
+    def limits(z: float) -> Interval:
+        own, plain = whole.limits(z), alone.limits(z)
+        return own if own.half_width <= plain.half_width else plain.scaled(1.0, whole.point - alone.point)
 
-        return at
-
-    return replace(whole, limits=narrower(whole.limits, alone.limits), fixed=narrower(whole.fixed, alone.fixed))
-
-
-def _parts(groups: Sequence[Group], z: float) -> list[Part]:
-    share = weights(groups).of
-    return [Part(share[group_key(group)], group.mean, group.limits(z)) for group in _used(groups)]
+    return replace(whole, limits=limits, fixed=limits)
 
 
 def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra: float) -> Callable[[float], Interval]:

@@ -97,14 +97,15 @@ def estimate(
     state, reason = _readiness(strata, min_labels)
     ready = not _unlabelled(groups)
     options = _Options(target == "traffic", exact and spec.exact, slopes, bounded=merge_below > 0)
-    whole = options.combined(groups, strata) if ready else None
+    alone = options.alone(strata)
+    whole = options.combined(groups, alone) if ready else None
     if whole and whole.too_few and state == "ok":
         state, reason = "too early", _too_few(whole.too_few)
     shown = whole if state == "ok" else None
     at = look(policy, whole.variance(level, policy), level=level, half_width=half_width) if shown and whole else None
     if policy != "planned" and at is None:
         look(policy, 1.0, level=level, half_width=half_width)  # a missing width is refused before the first label too
-    human = _human_only(strata, shown, level, options) if shown else None
+    human = _human_only(alone, strata, shown, level) if shown else None
     return Estimate(
         estimand=estimand,
         side=side,
@@ -194,12 +195,12 @@ def _worst_case(
     ends = [_clipped(whole.limits(at.multiplier), groups)]
     for pick in (0, -1):
         filled, plain = ([group.with_undecided_at(group.values[pick]) for group in some] for some in (groups, strata))
-        ends.append(_clipped(options.combined(filled, plain).limits(at.multiplier), groups))
+        extreme = options.combined(filled, options.alone(plain))
+        ends.append(_clipped(extreme.limits(at.multiplier), groups))
     return Interval(min(end.low for end in ends), max(end.high for end in ends))
 
 
-def _human_only(strata: Sequence[Group], whole: Combined, level: float, options: "_Options") -> HumanOnly | None:
-    alone = options.alone(strata)
+def _human_only(alone: Combined | None, strata: Sequence[Group], whole: Combined, level: float) -> HumanOnly | None:
     if alone is None or alone.too_few:
         return None
     z = z_value(level)
@@ -216,10 +217,9 @@ class _Options:
     slopes: Mapping[str, Slope]
     bounded: bool
 
-    def combined(self, groups: Sequence[Group], strata: Sequence[Group]) -> Combined:
+    def combined(self, groups: Sequence[Group], alone: Combined | None) -> Combined:
         whole = combine(groups, traffic=self.traffic, exact=self.exact, slopes=self.slopes)
-        alone = self.alone(strata) if self.bounded and not self.slopes else None
-        return no_wider(whole, alone) if alone else whole
+        return no_wider(whole, alone) if alone and self.bounded and not self.slopes else whole
 
     def alone(self, strata: Sequence[Group]) -> Combined | None:
         """Without the judge's help; None while a stratum has no label."""
@@ -248,10 +248,11 @@ def _row(name: str, groups: Sequence[Group], fitted: Slope | None, z: float) -> 
     cells = [cell for group in groups for cell in group.cells]
     mean = low = high = None
     if not _unlabelled(groups):
-        whole = combine(groups)
-        mean = whole.point
+        one, *others = groups
+        whole = combine(groups) if others else None  # a single group is its own combination
+        mean = whole.point if whole else one.mean
         if all(group.categorical for group in groups):
-            limits = whole.limits(z)
+            limits = whole.limits(z) if whole else one.limits(z)
             low, high = limits.low, limits.high
     return Stratum(
         name=name,

@@ -34,7 +34,7 @@ class Group:
     def labels(self) -> int:
         return sum(self.counts.values())
 
-    @property
+    @cached_property
     def settled(self) -> int:
         return self.labels + self.undecided
 
@@ -42,7 +42,7 @@ class Group:
     def census(self) -> bool:
         return self.known or self.settled == self.size
 
-    @property
+    @cached_property
     def decidable(self) -> float:
         """Estimated share of cases that have an answer; a known case needs none, unless its estimand says so."""
         if self.known:
