@@ -7,7 +7,7 @@ export PYTHON
 
 # Pure packages, without Django's metaclasses: held to `mypy --strict`.
 TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/parsing judges/intake audits/stats \
-	$(wildcard audits/manifest.py)
+	audits/manifest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lock clean

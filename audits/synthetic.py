@@ -11,7 +11,7 @@ from pathlib import Path
 
 from audits.services.simulating import unit_hash
 
-CASES = 480
+CASES = 800
 WRONG_ANSWERS = 0.30
 HARD_CASES = 0.15  # on which both judges tend to err together
 BASELINE_ERROR, CANDIDATE_ERROR = 0.16, 0.08
@@ -90,7 +90,7 @@ plan:
   estimand: accuracy_difference
   target: pool
   level: "0.95"
-  half_width: "0.03"
+  half_width: "0.02"
   policy: monitored
   strata: {{by: agreement, merge_below: "10"}}
   allocation: {{disagree: optimal, agree_minimum: "30"}}
@@ -146,7 +146,7 @@ def _case(seed: str, case_id: str) -> SyntheticCase:
     return SyntheticCase(
         case_id=case_id,
         task=task,
-        risk="high" if chance("risk") < 0.1 else "low",
+        risk="high" if chance("risk") < 0.06 else "low",
         question=question,
         answer=f"The answer is {shown:,}.",
         truth="fail" if wrong else "pass",

@@ -56,8 +56,7 @@ def embedded_broker(var_dir: Path) -> Iterator[str]:
     owner is taken over, and stopped at the end.
     """
     private_folder(var_dir)
-    private_folder(socket_path(var_dir).parent)
-    with _ownership(var_dir / "valkey.lock") as owned:
+    with _ownership(var_dir / "valkey.lock") as owned, _socket_folder(var_dir, kept=not owned):
         if not owned:
             _await_broker(var_dir, None)
             yield broker_url(var_dir)
@@ -162,6 +161,19 @@ def _ownership(path: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@contextlib.contextmanager
+def _socket_folder(var_dir: Path, *, kept: bool) -> Iterator[None]:
+    """The folder of the socket, which goes again where it stands outside `var_dir`."""
+    folder = socket_path(var_dir).parent
+    private_folder(folder)
+    try:
+        yield
+    finally:
+        if folder != var_dir and not kept:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 @contextlib.contextmanager

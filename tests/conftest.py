@@ -10,7 +10,10 @@ from django.test import TransactionTestCase
 
 from config import celery_app
 from config.embedded import broker_url, embedded_broker, embedded_worker
+from tests.real_data import pytest_collection_modifyitems, real_data
 from tests.services import database_url
+
+__all__ = ["pytest_collection_modifyitems", "real_data"]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 from django.db import models
 
 from core.models import Project
-from judges.models import Artifact, Case, Rubric
+from judges.models.cases import Artifact, Case
+from judges.models.rubrics import Rubric
 
 
 class Queue(models.Model):

@@ -4,7 +4,7 @@ from django.db.models import Q
 from adjudication.models.queues import Item, Queue
 from core.models import Author
 from core.records import AppendOnly
-from judges.models import Artifact
+from judges.models.cases import Artifact
 
 
 class SettlementHow(models.TextChoices):

@@ -3,7 +3,7 @@ from django.db import models
 from adjudication.models.queues import Item, SlotKind
 from core.models import Author
 from core.records import AppendOnly
-from judges.models import Artifact
+from judges.models.cases import Artifact
 
 
 class Review(AppendOnly):

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from adjudication.models import Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState
 from core.access import require_role
 from core.errors import Problem, Refused
-from core.models import Author, Role
+from core.models import Author, Membership, Role
 
 LEASE = timedelta(minutes=30)
 MOST_TRIES = 100  # a try is lost only to somebody else's success
@@ -17,7 +17,8 @@ MOST_TRIES = 100  # a try is lost only to somebody else's success
 def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
     """The slot this person works on next: the one they hold, or the first open one in serving order.
 
-    Adjudicators are served conflicts first. None: nothing is waiting for this person. Expired leases
+    Adjudicators are served conflicts first, and reviews only where another adjudicator is left to settle
+    what may become a conflict. None: nothing is waiting for this person. Expired leases
     are ended here, so that no worker has to run for an abandoned item to be served again.
     """
     role = require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)
@@ -66,12 +67,26 @@ def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
     for skipped in (False, True):  # what this person skipped comes back only when nothing else waits
         for kind in kinds:
             slots = open_slots.filter(kind=kind, was_skipped=skipped)
+            if role == Role.ADJUDICATOR and kind == SlotKind.REVIEW:
+                slots = _leaving_an_adjudicator(slots, actor)
             if connection.features.has_select_for_update_skip_locked:
                 slots = slots.select_for_update(skip_locked=True, of=("self",))
             slot = slots.order_by("-urgent", "rank", "n").first()
             if slot:
                 return slot
     return None
+
+
+def _leaving_an_adjudicator(slots: QuerySet[Slot], actor: Author) -> QuerySet[Slot]:
+    """Slots that an adjudicator may review while another one remains who could settle a conflict there."""
+    members = Membership.objects.filter(project=actor.project_id, role=Role.ADJUDICATOR)
+    adjudicators = Author.objects.filter(project=actor.project_id, user__in=members.values("user"))
+    if adjudicators.count() < 2:
+        return slots.none()
+    item = OuterRef("item")
+    answered = Review.objects.filter(item=item, author__in=adjudicators)
+    held = Lease.objects.filter(item=item, author__in=adjudicators, ended_at__isnull=True)
+    return slots.filter(~Exists(answered), ~Exists(held))
 
 
 def _open_to(queue: Queue, actor: Author) -> QuerySet[Slot]:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from adjudication.models import Item, ItemArtifact, Queue, Slot
 from core.models import Project
-from judges.models import Rubric
+from judges.models.rubrics import Rubric
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,11 @@ def width_curve(looks: Sequence[Look], *, half_width: float | None, title: str) 
         return ""
     rows = [{"labels": look.labels, "point": look.point, "low": look.low, "high": look.high} for look in shown]
     base = alt.Chart(alt.Data(values=rows), width=WIDTH, height=HEIGHT, description=title)
-    x = alt.X("labels:Q", title="settled labels", scale=alt.Scale(zero=False))
-    y_title = "difference"
+    x = alt.X("labels:Q", title="settled labels", scale=alt.Scale(zero=False), axis=alt.Axis(format="d", tickMinStep=1))
+    y = alt.Y("low:Q", title="percentage points", axis=alt.Axis(labelExpr="format(datum.value * 100, '.1f')"))
     layers: list[Any] = [
-        base.mark_area(color=BAND, opacity=0.7).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q"),
+        base.mark_area(color=BAND, opacity=0.6).encode(x=x, y=y, y2="high:Q"),
+        base.mark_rule(color=INK, opacity=0.5).encode(x=x, y=y, y2="high:Q"),
         base.mark_line(color=INK).encode(x=x, y="point:Q"),
         base.mark_point(color=INK, filled=True, size=18).encode(x=x, y="point:Q"),
         alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color="#555").encode(y="zero:Q"),

@@ -10,7 +10,7 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from audits.exports.charts import width_curve
-from audits.exports.wording import POLICIES, conclusion, interval_words
+from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
 from audits.selectors import known_cells, last_look, looks_of, progress_of, standing_settlements
@@ -79,6 +79,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime) -> str:
         "cells": data["known_cells"],
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
+        "gain_words": gain_words(look.result) if look else "",
         "interval_words": interval_words(look.result) if look else "",
         "chart": width_curve(looks, half_width=half_width, title=title),
         "chart_title": title,

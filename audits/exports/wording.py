@@ -2,12 +2,19 @@
 
 from typing import Any
 
-from audits.templatetags.figures import points, signed_points
+from audits.templatetags.figures import percent, points, signed_points
 
 POLICIES = {
-    "planned": "planned stop",
-    "monitored": "monitored, final at the target width",
-    "anytime": "valid at any time",
+    "planned": "planned: valid only at the planned stop",
+    "monitored": "monitored: any number of looks until the target width",
+    "anytime": "anytime: any number of looks, without an end",
+}
+LITTLE = 0.02  # a gain in width below which the page says that the judge adds little
+
+BETTER = {
+    "accuracy_difference": ("The new judge is right more often", "The new judge is right less often"),
+    "success_difference": ("The new version is better", "The new version is worse"),
+    "score_difference": ("The new version scores higher", "The new version scores lower"),
 }
 
 
@@ -20,29 +27,54 @@ def interval_words(result: dict[str, Any]) -> str:
     return (
         f"{signed_points(result['point'])} points ({limits}), "
         f"{result['level'] * 100:g} % level, n = {result['labels']:,} labels for {result['size']:,} cases, "
-        f"{POLICIES[result['policy']]}, {result['method']}"
+        f"{policy_now(result)}, {result['method']}"
     )
+
+
+def policy_now(result: dict[str, Any]) -> str:
+    """The policy in force, with whether a monitored audit has had its final look."""
+    if result["policy"] != "monitored":
+        return str(result["policy"])
+    return "monitored, final look" if result["final"] else "monitored, not final"
 
 
 def conclusion(result: dict[str, Any], *, half_width: float | None) -> str:
-    """What may be concluded now about a difference."""
+    """What may be concluded now, in one or two sentences."""
     interval = result["interval"]
     if interval is None:
         return f"Nothing yet: {result['reason'] or result['state']}."
+    return f"{_validity(result)}{_finding(result, interval, half_width)}"
+
+
+def _validity(result: dict[str, Any]) -> str:
     if result["policy"] == "planned":
-        stop = "Valid only at the planned stop: stop at the planned number of labels, never because of the value. "
-    elif result["policy"] == "monitored" and result["final"]:
-        stop = "This look is final: more labels need a new plan. "
-    else:
-        stop = ""
+        return "Valid only at the planned stop: stop at the planned number of labels, never because of the value. "
+    if result["policy"] == "monitored" and result["final"]:
+        return "This look is final: more labels need a new plan. "
+    return ""
+
+
+def _finding(result: dict[str, Any], interval: dict[str, Any], half_width: float | None) -> str:
+    width = points(interval["half_width"])
+    target = "" if half_width is None else f", the target ±{points(half_width)}"
+    if result["estimand"] not in BETTER:
+        return f"The interval reaches ±{width} points{target}."
+    better, worse = BETTER[result["estimand"]]
     if interval["low"] > 0:
-        return f"{stop}The new side is better: the interval lies above 0."
+        return f"{better}: the interval lies above 0."
     if interval["high"] < 0:
-        return f"{stop}The new side is worse: the interval lies below 0."
-    width = interval["half_width"]
-    if half_width is not None and width <= half_width:
-        return f"{stop}No difference is shown, and none larger than the interval's limits is left open."
-    target = (
-        "" if half_width is None else f" The half-width is {points(width)} points, the target {points(half_width)}."
-    )
-    return f"{stop}Not yet: the interval still holds 0.{target}"
+        return f"{worse}: the interval lies below 0."
+    limits = f"{signed_points(interval['low'])} to {signed_points(interval['high'])}"
+    if half_width is not None and interval["half_width"] <= half_width:
+        return f"No difference is shown: the interval holds 0, and anything from {limits} points remains possible."
+    return f"Not yet: the interval still holds 0. It reaches ±{width} points{target}."
+
+
+def gain_words(result: dict[str, Any]) -> str:
+    """How much the verdicts add to the labels, beyond choosing the cases."""
+    gain = result["human_only"]["gain"] if result["human_only"] else None
+    if gain is None:
+        return ""
+    if gain < LITTLE:
+        return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
+    return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."

@@ -31,8 +31,8 @@ def simulated_people(project: Project) -> list[SimulatedReviewer]:
         return SimulatedReviewer(author, error, skip, cannot)
 
     return [
-        person("ada", Role.REVIEWER, error=0.05, skip=0.05),
-        person("ben", Role.REVIEWER, error=0.08, cannot=0.05),
+        person("ada", Role.REVIEWER, error=0.05, skip=0.08),
+        person("ben", Role.REVIEWER, error=0.08, cannot=0.06),
         person("cleo", Role.REVIEWER, error=0.06),
         person("dora", Role.ADJUDICATOR, error=0.01),
     ]

@@ -17,6 +17,7 @@ from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, St
 from audits.plans import estimate_arguments, strata_plan, target_half_width
 from audits.selectors import is_closed, known_references, last_look, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
+from audits.stats.estimate import MIN_LABELS
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
 from audits.stats.projection import Request, initial_allocation
@@ -173,7 +174,7 @@ def _draw(
     added = {name: number - before.get(name, 0) for name, number in labels.items()}
     payload = {"audit": audit.pk, "registration": registration.n, "frame": frame.sha256, "added": added}
     event_record(name="audits.plan-registered", actor=actor, now=now, payload=payload)
-    sequence = serving_order([*earlier, labels])[sum(before.values()) :]
+    sequence = serving_order(serving_stages([*earlier, labels]))[sum(before.values()) :]
     by_place = {(row.stratum, row.position - 1): row for row in rows}
     drawn = [by_place[place] for place in sequence]
     items = _open_items(audit, drawn)
@@ -197,6 +198,13 @@ def _draw(
     )
     reused = _reuse_references(audit, items, actor, now) if audit.review["reuse_references"] else 0
     return Drawn(registration, added, reused)
+
+
+def serving_stages(registrations: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """The allocations to serve one after another: first what every stratum needs before an interval may be
+    shown at all, so that watching can start early, then each registration."""
+    start = {name: min(number, MIN_LABELS) for name, number in registrations[0].items()}
+    return [start, *registrations]
 
 
 def _cases(audit: Audit, rows: Sequence[FrameRow]) -> list[int]:

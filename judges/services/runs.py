@@ -166,9 +166,7 @@ def readings_make(*, run: Run, reader: Reader) -> int:
 
 
 def _reading(judgment: Judgment, reader: Reader, raw: str) -> Reading:
-    parser = PARSERS[reader.parser]
-    text = judgment.recorded_label if parser.reads == "label" and judgment.recorded_label is not None else raw
-    parsed = parser.parse(text)
+    parsed = PARSERS[reader.parser].read(label=judgment.recorded_label, raw=raw)
     reading = Reading(judgment=judgment, reader=reader)
     if judgment.provenance == ProvenanceMark.CONTRADICTED:
         reading.state, reading.reason = ReadingState.STALE, "recorded provenance contradicts the artifact"

@@ -14,7 +14,6 @@ from judges.intake.rows import CaseIndex, JudgmentRow, Tally
 from judges.intake.specs import SideName
 from judges.parsing import PARSERS, Parsed, Unparsed
 
-pytest_plugins = ["tests.real_data"]
 pytestmark = pytest.mark.real_data
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 

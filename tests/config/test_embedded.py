@@ -125,6 +125,7 @@ def test_celery_reaches_the_broker_of_any_folder(tmp_path: Path, name: str) -> N
         app.send_task("audits.tasks.looks_sweep")
         with client(var_dir) as line:
             assert line.llen("celery") == 1
+    assert socket_path(var_dir).parent.exists() == (socket_path(var_dir).parent == var_dir)
 
 
 def test_socket_moves_to_a_private_folder_where_the_path_is_too_long(tmp_path: Path) -> None:

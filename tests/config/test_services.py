@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -10,16 +11,21 @@ from django.contrib.auth.models import Group
 from django.db import connection
 
 from core import records
+from core.models import Author, Event, Project
 from tests import services
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("run", [1, 2])
-def test_tables_are_empty_and_guarded_before_each_transactional_test(run: int) -> None:
+def test_append_only_tables_are_empty_and_guarded_before_each_transactional_test(run: int) -> None:
     assert records.missing_triggers(connection) == []
-    assert Group.objects.count() == 0
-    Group.objects.create(name=f"left behind by run {run}")
+    assert Event.objects.count() == 0
+    project = Project.objects.create(name="p", created_at=NOW)
+    actor = Author.objects.create(project=project, pseudonym="a", kind="operator")
+    Event.objects.create(project=project, name="left behind", actor=actor, at=NOW, payload={"run": run})
 
 
 def _add_groups(number: int) -> None:

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from audits.manifest import load_manifest
 from django.conf import settings
 from django.utils import timezone
 
 from audits.exports.anchors import anchors_write
 from audits.exports.report import report_write
 from audits.exports.wording import conclusion, interval_words
+from audits.manifest import load_manifest
 from audits.models import Audit
 from audits.plans import target_half_width
 from audits.selectors import last_look, looks_of, progress_of
