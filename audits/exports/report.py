@@ -15,17 +15,16 @@ from audits.models import Audit, AuditState
 from audits.plans import target_half_width
 from audits.selectors import known_cells, last_look, looks_of, progress_of, standing_settlements
 from core.version import VERSION
-from judges.integrity import LISTED, integrity_of
+from judges.integrity import LISTED
 from judges.models import Reader, Run
-from judges.selectors import pairs_of
-from judges.transitions import transitions_of
+from judges.summaries import summary_of
 
 KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 
 
 def report_data(audit: Audit) -> dict[str, Any]:
     """Everything the report says, as plain values."""
-    pairs = list(pairs_of(audit.comparison))
+    summary = summary_of(audit.comparison)
     look = last_look(audit)
     registered = audit.state == AuditState.REGISTERED
     return {
@@ -37,8 +36,8 @@ def report_data(audit: Audit) -> dict[str, Any]:
         "manifest_hash": audit.manifest_hash,
         "plan": audit.plan,
         "half_width": target_half_width(audit.plan),
-        "integrity": integrity_of(audit.comparison, pairs).as_dict(),
-        "transitions": transitions_of(audit.comparison, pairs).as_dict(),
+        "integrity": summary.integrity,
+        "transitions": summary.transitions,
         "frame_hash": audit.frame.sha256 if registered else None,
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
         "progress": progress_of(audit).as_dict(),

@@ -19,12 +19,12 @@ from judges.intake.columns import read_artifacts, read_cases, read_judgments, re
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import SIDES, SideName, Source
-from judges.integrity import IntegrityReport, integrity_of
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.services.cases import Loaded, artifacts_load, case_set_load
 from judges.services.comparisons import comparison_open
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
+from judges.summaries import summary_of
 
 Row = TypeVar("Row")
 Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
@@ -51,7 +51,7 @@ class FileReading:
 class Opened:
     audit: Audit
     files: list[FileReading]
-    integrity: IntegrityReport
+    integrity: dict[str, Any]
 
 
 def audit_open(*, manifest: Manifest, now: datetime, progress: Progress = silent) -> Opened:
@@ -84,7 +84,7 @@ def audit_open(*, manifest: Manifest, now: datetime, progress: Progress = silent
         blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
     )
     audit = _draft(manifest, project, comparison, actor, now)
-    return Opened(audit, files, integrity_of(comparison))
+    return Opened(audit, files, summary_of(comparison).integrity)
 
 
 def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex:

@@ -8,7 +8,7 @@ from audits.management.lines import integrity_lines
 from audits.selectors import audit_find
 from core.commands import Command as Base
 from core.commands import Result
-from judges.integrity import integrity_of
+from judges.summaries import summary_of
 
 
 class Command(Base):
@@ -19,5 +19,5 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         audit = audit_find(options["audit"])
-        report = integrity_of(audit.comparison).as_dict()
+        report = summary_of(audit.comparison).integrity
         return {"audit": audit.name, **report}, lambda: integrity_lines(report), report["passed"]

@@ -33,7 +33,7 @@ class Command(Base):
             "project": opened.audit.project.name,
             "state": opened.audit.state,
             "files": files,
-            "integrity": opened.integrity.as_dict(),
+            "integrity": opened.integrity,
         }
 
         def lines() -> list[str]:
@@ -45,7 +45,7 @@ class Command(Base):
             next_step = f"audit {opened.audit.name} is a draft; next: manage.py register {opened.audit.name}"
             return [*taken, *integrity_lines(result["integrity"]), next_step]
 
-        return result, lines, opened.integrity.passed
+        return result, lines, opened.integrity["passed"]
 
 
 def with_bar(what: str, rows: Iterator[Any]) -> Iterator[Any]:

@@ -8,9 +8,7 @@ from audits.management.lines import integrity_lines, transition_lines
 from audits.selectors import audit_find
 from core.commands import Command as Base
 from core.commands import Result
-from judges.integrity import integrity_of
-from judges.selectors import pairs_of
-from judges.transitions import transitions_of
+from judges.summaries import summary_of
 
 
 class Command(Base):
@@ -21,8 +19,7 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         audit = audit_find(options["audit"])
-        pairs = list(pairs_of(audit.comparison))
-        integrity = integrity_of(audit.comparison, pairs).as_dict()
-        report = transitions_of(audit.comparison, pairs).as_dict()
+        summary = summary_of(audit.comparison)
+        integrity, report = summary.integrity, summary.transitions
         result = {"audit": audit.name, "integrity": integrity, **report}
         return result, lambda: [*integrity_lines(integrity), *transition_lines(report)], not report["blocking_changes"]

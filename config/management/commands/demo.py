@@ -29,7 +29,7 @@ from config.embedded import embedded_broker, embedded_worker, stopping_in_order
 from core.commands import Command as Base
 from core.commands import Result
 from core.services import operator_of
-from judges.transitions import transitions_of
+from judges.summaries import summary_of
 
 SEED = "2026"
 
@@ -63,11 +63,11 @@ def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
     created, there = sum(loaded.created for loaded in taken), sum(loaded.duplicate for loaded in taken)
     yield "intake", f"{created} rows stored, {there} there already", {"created": created, "duplicate": there}
 
-    integrity = opened.integrity.as_dict()
+    integrity = opened.integrity
     faults = ", ".join(f"{number} {state}" for state, number in integrity["pairs"].items() if number)
     yield "integrity", f"{integrity['eligible']} of {integrity['cases']} cases eligible: {faults}", integrity
 
-    moves = transitions_of(audit.comparison).as_dict()
+    moves = summary_of(audit.comparison).transitions
     changed = f"{moves['all']['changed']} of {moves['all']['pairs']} verdicts changed"
     yield "comparison", f"{changed}, {len(moves['blocking_changes'])} of them in the blocking slice risk=high", moves
 
