@@ -191,7 +191,7 @@ def known_references(audit: Audit) -> dict[int, str]:
 
 def looks_of(audit: Audit) -> QuerySet[Look]:
     """The width curve, oldest first."""
-    return audit.looks.order_by("watermark")
+    return audit.looks.select_related("registration").order_by("watermark", "registration__n")
 
 
 def last_look(audit: Audit) -> Look | None:

@@ -183,7 +183,7 @@ def _started(
     """Run `command` while the block runs. In a session of its own: Ctrl-C reaches us alone, and we stop it in order."""
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 -- the command is built here, from no outside text
-            command,
+            [*_dies_with_us(), *command],
             cwd=cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -195,6 +195,15 @@ def _started(
         yield process
     finally:
         _stop(process)
+
+
+def _dies_with_us() -> list[str]:
+    """A prefix by which Linux ends the command should this process be killed before it can; empty where it cannot."""
+    prefix = ["setpriv", "--pdeathsig", "TERM", "--"]
+    if shutil.which(prefix[0]) is None:
+        return []
+    known = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0  # noqa: S603
+    return prefix if known else []
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
