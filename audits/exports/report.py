@@ -13,7 +13,8 @@ from audits.exports.charts import width_curve
 from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
-from audits.selectors import known_cells, last_look, looks_of, progress_of, standing_settlements
+from audits.progress import progress_of
+from audits.selectors import known_cells, last_look, looks_of, standing_settlements
 from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Reader, Run
@@ -22,7 +23,7 @@ from judges.summaries import summary_of
 KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 
 
-def report_data(audit: Audit) -> dict[str, Any]:
+def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     """Everything the report says, as plain values."""
     summary = summary_of(audit.comparison)
     look = last_look(audit)
@@ -40,7 +41,7 @@ def report_data(audit: Audit) -> dict[str, Any]:
         "transitions": summary.transitions,
         "frame_hash": audit.frame.sha256 if registered else None,
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
-        "progress": progress_of(audit).as_dict(),
+        "progress": progress_of(audit, now).as_dict(),
         "settled_how": dict(
             standing_settlements(audit).values_list("how").annotate(number=Count("pk")).order_by("-number", "how")
         ),
@@ -70,7 +71,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime) -> str:
         ],
         "transitions": _matrices(data["transitions"]),
         "registrations": audit.registrations.order_by("n"),
-        "progress": progress_of(audit),
+        "progress": progress_of(audit, now),
         "double_review_share": audit.review["double_review_share"],
         "settled_how": list(data["settled_how"].items()),
         "look": look,
@@ -90,7 +91,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime) -> str:
 def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     """Write `report.html` and `report.json` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = report_data(audit)
+    data = report_data(audit, now)
     html, plain = folder / "report.html", folder / "report.json"
     html.write_text(report_html(audit, data, now), encoding="utf-8")
     plain.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8")

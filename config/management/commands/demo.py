@@ -19,7 +19,8 @@ from audits.exports.wording import conclusion, interval_words
 from audits.manifest import load_manifest
 from audits.models import Audit
 from audits.plans import target_half_width
-from audits.selectors import last_look, looks_of, progress_of
+from audits.progress import progress_of
+from audits.selectors import last_look, looks_of
 from audits.services.opening import audit_open
 from audits.services.playing import PROJECT, audit_play, looks_await, next_audit_name
 from audits.services.registering import audit_register
@@ -114,7 +115,7 @@ def _review_and_look(audit: Audit) -> Iterator[tuple[str, str, Result]]:
         answered = f"{done['review']} reviews, {done['skip']} skips, {done['cannot judge']} times cannot judge"
         yield "reviews", f"{answered}, {done['adjudication']} adjudications by simulated people", dict(done)
         looks_await(audit)
-    progress = progress_of(audit)
+    progress = progress_of(audit, timezone.now())
     how = f"{progress.settled} of {progress.drawn} drawn cases settled"
     yield "settlements", how, progress.as_dict()
     looks = looks_of(audit).count()
