@@ -10,16 +10,22 @@ from audits.models import Audit
 def look_due(*, queue: int, number: int) -> None:
     """Something was settled in this queue."""
     from audits.services.looks import looks_bring_up_to_date
+    from audits.services.sizing import outlook_bring_up_to_date
 
     audit = Audit.objects.filter(queue=queue).first()
     if audit is not None:
+        # The interval first: whoever watches sees it while the chart is still being drawn.
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
+        outlook_bring_up_to_date(audit=audit, now=timezone.now())
 
 
 @shared_task
 def looks_sweep() -> None:
     """Find what a lost message would have started."""
     from audits.services.looks import audits_with_due_looks, looks_bring_up_to_date
+    from audits.services.sizing import audits_without_outlook, outlook_bring_up_to_date
 
     for audit in audits_with_due_looks():
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
+    for audit in audits_without_outlook():
+        outlook_bring_up_to_date(audit=audit, now=timezone.now())

@@ -29,7 +29,7 @@ from config import env
 from config.embedded import embedded_broker, embedded_worker, stopping_in_order
 from core.commands import Command as Base
 from core.commands import Result
-from core.services import operator_of
+from core.services import operator_at, operator_of
 from judges.summaries import summary_of
 
 SEED = "2026"
@@ -59,7 +59,8 @@ def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
     path = synthetic_project(folder / "input", name=next_audit_name(), project=PROJECT, seed=SEED)
     yield "manifest", f"{_near(path)} with its files, made from seed {SEED}", {"file": str(path)}
 
-    opened = audit_open(manifest=load_manifest(path), now=timezone.now())
+    now = timezone.now()
+    opened = audit_open(manifest=load_manifest(path), actor=operator_at(project=PROJECT, now=now), now=now)
     audit, taken = opened.audit, [reading.loaded for reading in opened.files]
     created, there = sum(loaded.created for loaded in taken), sum(loaded.duplicate for loaded in taken)
     yield "intake", f"{created} rows stored, {there} there already", {"created": created, "duplicate": there}
