@@ -20,6 +20,24 @@ def look_due(*, queue: int, number: int) -> None:
 
 
 @shared_task
+def job_due(*, job: int) -> None:
+    """Somebody asked for work on a page."""
+    from audits.services.working import job_run
+
+    job_run(job=job, clock=timezone.now)
+
+
+@shared_task
+def jobs_sweep() -> None:
+    """Find jobs whose message was lost."""
+    from audits.services.jobs import jobs_unattended
+    from audits.services.working import job_run
+
+    for job in jobs_unattended(now=timezone.now()):
+        job_run(job=job, clock=timezone.now)
+
+
+@shared_task
 def looks_sweep() -> None:
     """Find what a lost message would have started."""
     from audits.services.looks import audits_with_due_looks, looks_bring_up_to_date

@@ -10,7 +10,7 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from audits.exports.charts import width_curve
-from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words
+from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
 from audits.progress import progress_of
@@ -19,8 +19,6 @@ from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Reader, Run
 from judges.summaries import summary_of
-
-KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 
 
 def report_data(audit: Audit, now: datetime) -> dict[str, Any]:

@@ -9,6 +9,18 @@ POLICIES = {
     "monitored": "monitored: any number of looks until the target width",
     "anytime": "anytime: any number of looks, without an end",
 }
+ESTIMANDS = {
+    "success_difference": "how much more often the new version succeeds than the old one",
+    "accuracy_difference": "how much more often the new judge is right than the old one",
+    "score_difference": "how much higher the new version scores than the old one",
+    "success_rate": "how often this side succeeds",
+    "accuracy": "how often this side's verdict is right",
+}
+TARGETS = {
+    "pool": "these eligible cases and no others",
+    "traffic": "the process that these cases came from",
+}
+KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 LITTLE = 0.02  # a gain in width below which the page says that the judge adds little
 
 BETTER = {

@@ -15,7 +15,8 @@ from audits.allocation import first_allocation
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.plans import estimate_arguments, strata_plan, target_half_width
-from audits.selectors import is_closed, known_references, last_look, require_registered
+from audits.samples import extended_sample
+from audits.selectors import known_references, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
 from audits.stats.projection import initial_allocation
@@ -199,29 +200,9 @@ def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now:
     What was drawn and served stays as it is, in its order.
     """
     require_registered(audit)
-    if is_closed(last_look(audit)):
-        raise Refused(Problem(f"the final look of {audit} is made", allowed="a new plan, in another audit"))
     Audit.objects.select_for_update().get(pk=audit.pk)
+    wanted = extended_sample(audit, labels)
     rows = frame_of(audit.frame)
-    sizes = Counter(row.stratum for row in rows)
-    standing = audit.registrations.latest("n").labels
-    wanted = standing | dict(labels)
-    problems = [
-        Problem(
-            "not a possible number of labels",
-            key=name,
-            value=str(number),
-            allowed=f"a whole number from {standing.get(name, 0)} (drawn already) to {sizes.get(name, 0)}"
-            if name in sizes
-            else "one of the strata: " + ", ".join(sorted(sizes)),
-        )
-        for name, number in wanted.items()
-        if not standing.get(name, 0) <= number <= sizes.get(name, 0)
-    ]
-    if problems:
-        raise InputError(problems)
-    if wanted == standing:
-        raise Refused(Problem("the sample would not grow", allowed="more labels in at least one stratum"))
     return _draw(audit, audit.frame, rows, wanted, actor, now)
 
 
