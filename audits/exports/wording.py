@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from audits.models import Outlook
 from audits.templatetags.figures import percent, points, signed_points
 
 POLICIES = {
@@ -20,6 +21,7 @@ TARGETS = {
     "pool": "these eligible cases and no others",
     "traffic": "the process that these cases came from",
 }
+SIDES = {"baseline": "old (baseline)", "candidate": "new (candidate)"}
 KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 LITTLE = 0.02  # a gain in width below which the page says that the judge adds little
 
@@ -90,3 +92,24 @@ def gain_words(result: dict[str, Any]) -> str:
     if gain < LITTLE:
         return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."
+
+
+def needed_words(outlook: Outlook | None, half_width: float | None) -> str:
+    """How many labels the target still needs, with how sure that is."""
+    if outlook is None or half_width is None or outlook.more is None:
+        return ""
+    target = f"The target of ±{points(half_width)} points"
+    if outlook.state == "cannot tell yet":
+        return f"{target}: labels still needed: {outlook.reason}."
+    if outlook.state == "reached":
+        return f"{target} needs no further label."
+    sure = f", between {outlook.least:,} and {outlook.most:,} as far as these labels can tell" if outlook.least else ""
+    return f"{target} needs about {outlook.more:,} more settled labels{sure}."
+
+
+def saving_words(without_judge: int | None, saving: float | None) -> str:
+    """What the verdicts save in labels, as far as the plan can know."""
+    if without_judge is None or saving is None:
+        return ""
+    plain = f"A plain random sample, without the judges' verdicts, would need {without_judge:,} labels for this width"
+    return f"{plain}: the plan saves {percent(saving)}." if saving > 0 else f"{plain}: the plan saves nothing."

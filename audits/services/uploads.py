@@ -19,8 +19,10 @@ from core.models import Author
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
-def intake_ask(*, manifest: UploadedFile, files: Sequence[UploadedFile], actor: Author, now: datetime) -> Job:
+def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], actor: Author, now: datetime) -> Job:
     """Keep what was sent, and ask for its intake. What no job knows of is not kept."""
+    if manifest is None:
+        raise InputError(Problem("no manifest was sent", key="manifest", allowed="the YAML file of the audit"))
     folder = upload_store(manifest, files)
     try:
         asked = {"folder": folder, "manifest": str(manifest.name)}
