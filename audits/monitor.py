@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Max
+from django.db.models.functions import Length
 from django.db.models.query import QuerySet
 
 from adjudication.models import Item, ItemState, Lease, Skip
@@ -12,7 +13,7 @@ from audits.models import Audit, AuditState, Look, Outlook
 from audits.overview import PAGE, address, standing_of
 from audits.plans import half_width_of
 from audits.progress import progress_of
-from audits.selectors import last_look, looks_of
+from audits.selectors import looks_listed
 from core.identity import text_hash
 from core.models import Event
 
@@ -35,9 +36,9 @@ def watch_mark(audit: Audit, now: datetime) -> str:
 def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
     # The mark is read first: what changes while the rest is read brings the next fragment.
     mark = watch_mark(audit, now)
-    look, half_width = last_look(audit), half_width_of(audit)
-    outlook = Outlook.objects.filter(look__audit=audit).select_related("look").order_by("-pk").first()
-    looks = list(looks_of(audit).reverse()[: SHOWN + 1])
+    standing, half_width = standing_of(audit), half_width_of(audit)
+    look, outlook = standing.look, outlook_of(audit)
+    looks = list(looks_listed(audit)[: SHOWN + 1])
     return {
         "audit": audit,
         "mark": mark,
@@ -45,7 +46,7 @@ def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
         "monitor_url": address("monitor", audit),
         "looks_url": address("looks", audit),
         "registered": audit.state == AuditState.REGISTERED,
-        "standing": standing_of(audit),
+        "standing": standing,
         "look": look,
         "half_width": half_width,
         "policy_words": POLICIES[audit.plan["policy"]],
@@ -54,7 +55,7 @@ def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
         "gain_words": gain_words(look.result) if look else "",
         "outlook": outlook,
         "needed_words": needed_words(outlook, half_width),
-        "chart_url": address("chart", audit, outlook.look_id) if outlook and outlook.chart else "",
+        "chart_url": address("chart", audit, outlook.look_id) if outlook and outlook.has_chart else "",
         "progress": progress_of(audit, now),
         "conflicts": _conflicts(audit),
         "skips": _skips(audit),
@@ -62,6 +63,12 @@ def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
         "more_looks": len(looks) > SHOWN,
         "shown": SHOWN,
     }
+
+
+def outlook_of(audit: Audit) -> Any:
+    """The last one, without the chart itself: `has_chart` says whether there is one."""
+    outlooks = Outlook.objects.filter(look__audit=audit).select_related("look").defer("chart", "look__result")
+    return outlooks.annotate(has_chart=Length("chart")).order_by("-pk").first()
 
 
 def _conflicts(audit: Audit) -> list[str]:
@@ -78,7 +85,7 @@ def _skips(audit: Audit) -> list[Skip]:
 
 def looks_page(audit: Audit, before: int | None) -> dict[str, Any]:
     """One page of the looks, newest first, and where the next one begins."""
-    looks = looks_of(audit).order_by("-pk")
+    looks = looks_listed(audit)
     if before is not None:
         looks = looks.filter(pk__lt=before)
     page = list(looks[: PAGE + 1])

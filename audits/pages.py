@@ -11,7 +11,8 @@ from django.urls import reverse
 from adjudication.models import SettlementHow
 from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
 from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, needed_words, saving_words
-from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState, Outlook
+from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
+from audits.monitor import outlook_of
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of
 from audits.progress import progress_of
@@ -34,10 +35,10 @@ SHOWN_VALUES = 50
 LATE = 5  # seconds after which a job that nobody took says so
 
 
-def audit_context(audit: Audit, current: str) -> dict[str, Any]:
+def audit_context(audit: Audit, current: str, standing: Standing | None = None) -> dict[str, Any]:
     """What stands around every page of an audit."""
     tabs = [Link(label, address(name, audit), name == current) for label, name in TABS]
-    return {"audit": audit, "standing": standing_of(audit), "tabs": tabs, "current": current}
+    return {"audit": audit, "standing": standing or standing_of(audit), "tabs": tabs, "current": current}
 
 
 def integrity_context(audit: Audit) -> dict[str, Any]:
@@ -119,7 +120,7 @@ def _drawn_rows(audit: Audit, labels: Mapping[str, int]) -> list[StratumPlan]:
 
 
 def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
-    outlook = Outlook.objects.filter(look__audit=audit).select_related("look").order_by("-pk").first()
+    outlook = outlook_of(audit)
     needed = {row["name"]: row["labels"] for row in outlook.strata} if outlook else {}
     rows = [
         StratumPlan(one.name, one.size, one.drawn, one.counting, needed.get(one.name), f"labels-{place}")

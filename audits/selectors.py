@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max, QuerySet
+from django.db.models.fields.json import KT
 
 from adjudication.models import ItemState, Reference, Settlement
 from audits.models import Audit, AuditState, Look
@@ -119,6 +120,11 @@ def known_references(audit: Audit) -> dict[int, str]:
 def looks_of(audit: Audit) -> QuerySet[Look]:
     """The width curve, oldest first."""
     return audit.looks.select_related("registration").order_by("watermark", "registration__n")
+
+
+def looks_listed(audit: Audit) -> QuerySet[Look]:
+    """Newest first, for lists: with its `state`, without the whole result."""
+    return audit.looks.defer("result").annotate(state=KT("result__state")).order_by("-pk")
 
 
 def last_look(audit: Audit) -> Look | None:

@@ -14,7 +14,7 @@ from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, inte
 from audits.models import Audit, AuditState, Frame
 from audits.plans import half_width_of
 from audits.progress import progress_of
-from audits.selectors import known_cells, last_look, looks_of, standing_settlements
+from audits.selectors import known_cells, last_look, looks_listed, looks_of, standing_settlements
 from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Comparison, Reader, Run
@@ -70,7 +70,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime, chart: str | 
         "double_review_share": audit.review["double_review_share"],
         "settled_how": list(data["settled_how"].items()),
         "look": look,
-        "looks": evenly(list(looks_of(audit)), MOST_LOOKS),
+        "looks": evenly(list(looks_listed(audit).reverse()), MOST_LOOKS),
         "all_looks": len(data["looks"]),
         "cells": data["known_cells"],
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",

@@ -14,7 +14,8 @@ from core.access import ProjectRequest
 @require_GET
 def monitor(request: ProjectRequest, name: str) -> HttpResponse:
     audit = audit_or_404(request, name)
-    context = audit_context(audit, "monitor") | monitor_context(audit, timezone.now())
+    context = monitor_context(audit, timezone.now())
+    context = audit_context(audit, "monitor", context["standing"]) | context
     return render(request, "audits/monitor.html", context)
 
 
