@@ -75,7 +75,11 @@ class Progress:
 def progress_of(audit: Audit) -> Progress:
     items = Counter(dict(audit.queue.items.values_list("state").annotate(Count("pk"))))
     reviews = Counter(
-        dict(Review.objects.filter(item__queue=audit.queue, surplus=False).values_list("kind").annotate(Count("pk")))
+        dict(
+            Review.objects.filter(item__queue=audit.queue, surplus=False, withdrawal=None)
+            .values_list("kind")
+            .annotate(Count("pk"))
+        )
     )
     settled_outside = Item.objects.filter(queue=audit.queue, state=ItemState.SETTLED, draws__isnull=True).count()
     return Progress(

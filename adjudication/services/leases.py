@@ -5,13 +5,35 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from adjudication.models import Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState
+from adjudication.models import Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
+from adjudication.selectors import slots_open_to
 from core.access import require_role
 from core.errors import Problem, Refused
-from core.models import Author, Membership, Role
+from core.models import Author, Project, Role
 
 LEASE = timedelta(minutes=30)
+NOT_YOURS_NOW = "the lease has ended; the item may be with somebody else now"
 MOST_TRIES = 100  # a try is lost only to somebody else's success
+
+
+class LeaseLost(Refused):
+    """The slot went to somebody else, or is not needed any more."""
+
+    def __init__(self) -> None:
+        super().__init__(Problem(NOT_YOURS_NOW))
+
+
+def work_claim(*, project: Project, actor: Author, now: datetime) -> Lease | None:
+    """What this person works on next, whatever queue it is in: what they took last, or else the next open slot."""
+    leases_expire(now=now)
+    held = Lease.objects.filter(item__queue__project=project, author=actor, ended_at__isnull=True)
+    if lease := held.order_by("taken_at", "pk").last():
+        return lease_renew(lease=lease, actor=actor, now=now)
+    open_slots = Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)
+    for queue in Queue.objects.filter(Exists(open_slots), project=project).order_by("pk"):
+        if lease := slot_claim(queue=queue, actor=actor, now=now):
+            return lease
+    return None
 
 
 def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
@@ -23,7 +45,9 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
     """
     role = require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)
     leases_expire(now=now)
-    held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
+    held = (
+        Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).order_by("taken_at", "pk").last()
+    )
     if held:
         return lease_renew(lease=held, actor=actor, now=now)
     for _ in range(MOST_TRIES):
@@ -46,55 +70,39 @@ def leases_expire(*, now: datetime) -> int:
 
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
-    """The holder's own heartbeat: never refused while nobody else holds the slot."""
-    renewed = Lease.objects.filter(pk=lease.pk, author=actor, ended_at__isnull=True).update(expires_at=now + LEASE)
-    if renewed != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
-    lease.expires_at = now + LEASE
+    """The holder's own heartbeat: never refused while nobody else holds the slot, even where it came too late."""
+    mine = Lease.objects.filter(pk=lease.pk, author=actor)
+    if mine.filter(ended_at__isnull=True).update(expires_at=now + LEASE) != 1:
+        _revive(mine.filter(end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN), now)
+    lease.ended_at, lease.end, lease.expires_at = None, "", now + LEASE
     return lease
+
+
+def _revive(expired: QuerySet[Lease], now: datetime) -> None:
+    try:
+        with transaction.atomic():
+            revived = expired.update(ended_at=None, end="", expires_at=now + LEASE)
+    except IntegrityError:  # one_live_lease_per_slot: a colleague holds it
+        revived = 0
+    if revived != 1:
+        raise LeaseLost
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
     ended = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True).update(ended_at=now, end=end)
     if ended != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+        raise LeaseLost
     lease.ended_at, lease.end = now, end
 
 
 def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
-    open_slots = _open_to(queue, actor)
-    kinds = [SlotKind.ADJUDICATION, SlotKind.REVIEW] if role == Role.ADJUDICATOR else [SlotKind.REVIEW]
+    open_slots = slots_open_to(actor, role, Slot.objects.filter(queue=queue))
     for skipped in (False, True):  # what this person skipped comes back only when nothing else waits
-        for kind in kinds:
+        for kind in (SlotKind.ADJUDICATION, SlotKind.REVIEW):
             slots = open_slots.filter(kind=kind, was_skipped=skipped)
-            if role == Role.ADJUDICATOR and kind == SlotKind.REVIEW:
-                slots = _leaving_an_adjudicator(slots, actor)
             if connection.features.has_select_for_update_skip_locked:
                 slots = slots.select_for_update(skip_locked=True, of=("self",))
             slot = slots.order_by("-urgent", "rank", "n").first()
             if slot:
                 return slot
     return None
-
-
-def _leaving_an_adjudicator(slots: QuerySet[Slot], actor: Author) -> QuerySet[Slot]:
-    """Slots that an adjudicator may review while another one remains who could settle a conflict there."""
-    members = Membership.objects.filter(project=actor.project_id, role=Role.ADJUDICATOR)
-    adjudicators = Author.objects.filter(project=actor.project_id, user__in=members.values("user"))
-    if adjudicators.count() < 2:
-        return slots.none()
-    item = OuterRef("item")
-    answered = Review.objects.filter(item=item, author__in=adjudicators)
-    held = Lease.objects.filter(item=item, author__in=adjudicators, ended_at__isnull=True)
-    return slots.filter(~Exists(answered), ~Exists(held))
-
-
-def _open_to(queue: Queue, actor: Author) -> QuerySet[Slot]:
-    """Open slots that nobody holds, of items on which this person has not answered."""
-    item = OuterRef("item")
-    return (
-        Slot.objects.filter(queue=queue, state=SlotState.OPEN)
-        .filter(~Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True)))
-        .filter(~Exists(Review.objects.filter(item=item, author=actor)))
-        .annotate(was_skipped=Exists(Skip.objects.filter(item=item, author=actor)))
-    )

@@ -12,6 +12,7 @@ from adjudication.models import (
     Label,
     Lease,
     LeaseEnd,
+    Presentation,
     Review,
     ReviewReason,
     Skip,
@@ -19,7 +20,9 @@ from adjudication.models import (
     SlotKind,
     SlotState,
 )
-from adjudication.services.leases import lease_end
+from adjudication.reasons import check_reasons
+from adjudication.services.drafts import draft_drop
+from adjudication.services.leases import lease_end, lease_renew
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
 from core.access import role_of
@@ -53,6 +56,8 @@ def review_submit(
     if lease.end == LeaseEnd.SUBMITTED:
         return Review.objects.filter(item=item, author=actor).latest("revision")
     check_answers(item, answers)
+    check_reasons(reasons, rationale)
+    lease_renew(lease=lease, actor=actor, now=now)  # one that ran out and that nobody took is still good
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
     review = Review.objects.create(
@@ -61,6 +66,7 @@ def review_submit(
         revision=1 + (item.reviews.filter(author=actor).aggregate(last=Max("revision"))["last"] or 0),
         kind=lease.slot.kind,
         surplus=surplus,
+        presentation=Presentation.objects.filter(item=item, author=actor).first(),
         rationale=rationale,
         seconds=seconds,
         at=now,
@@ -69,6 +75,7 @@ def review_submit(
         Label(review=review, artifact_id=artifact, label=label) for artifact, label in answers.items()
     )
     ReviewReason.objects.bulk_create(ReviewReason(review=review, code=code) for code in dict.fromkeys(reasons))
+    draft_drop(item.pk, actor)
     event_record(name="adjudication.review-submitted", actor=actor, now=now, payload={"review": review.pk})
     if not surplus:
         item_resolve(item=item, actor=actor, now=now)
@@ -100,6 +107,7 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
     item = Item.objects.select_for_update().get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
+    lease_renew(lease=lease, actor=actor, now=now)
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
     Slot.objects.filter(pk=lease.slot_id).update(urgent=True)
