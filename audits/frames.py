@@ -96,7 +96,10 @@ WITH standing AS (
     WHERE queue_id = %(queue)s AND number <= %(watermark)s GROUP BY item_id
 ), state AS (
     SELECT d.stratum_id, d.position, d.old, d.new, d.same_content, s.settlement_id
-    FROM audits_draw d LEFT JOIN standing s ON s.item_id = d.item_id WHERE d.audit_id = %(audit)s
+    FROM audits_draw d
+    JOIN audits_registration g ON g.id = d.registration_id AND g.n <= %(registration)s
+    LEFT JOIN standing s ON s.item_id = d.item_id
+    WHERE d.audit_id = %(audit)s
 ), reach AS (
     SELECT stratum_id,
            MIN(CASE WHEN settlement_id IS NULL THEN position END) AS first_open,
@@ -123,8 +126,8 @@ GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
 
 
-def pool_of(audit: Audit, watermark: int) -> Pool:
-    """The pool as it stood after the settlement numbered `watermark`."""
+def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
+    """The pool as it stood after the settlement numbered `watermark`, with the draws up to a registration."""
     comparison = audit.comparison
     labels: dict[tuple[str, str, str, bool], Counter[Key]] = {}
     undecided: Counter[tuple[str, str, str, bool]] = Counter()
@@ -137,6 +140,7 @@ def pool_of(audit: Audit, watermark: int) -> Pool:
                 "queue": audit.queue_id,
                 "audit": audit.pk,
                 "watermark": watermark,
+                "registration": registration,
                 "old_system": comparison.old_run.system_version_id,
                 "new_system": comparison.new_run.system_version_id,
             },

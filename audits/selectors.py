@@ -132,7 +132,7 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    references = _references_by_case(audit)
+    references = references_by_case(audit)
     best = _best_label(audit)
     counts: Counter[str] = Counter()
     rows = frame_of(audit.frame)
@@ -166,7 +166,7 @@ def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
     return Settlement.objects.filter(pk__in=latest)
 
 
-def _references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
+def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
     rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
         "settlement__item__case__case_id",
         "settlement__item__case__version",
@@ -195,7 +195,7 @@ def known_references(audit: Audit) -> dict[int, str]:
 
 def looks_of(audit: Audit) -> QuerySet[Look]:
     """The width curve, oldest first."""
-    return audit.looks.order_by("watermark")
+    return audit.looks.select_related("registration").order_by("watermark", "registration__n")
 
 
 def last_look(audit: Audit) -> Look | None:

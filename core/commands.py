@@ -3,11 +3,13 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
 
-from core.errors import InputError, Refused
+from core.errors import InputError, Problem, Refused
 
 ANSWER_IS_NO = 1
 BAD_INPUT = 2
@@ -37,6 +39,10 @@ class Command(BaseCommand):
             result, lines, yes = self.run(options)
         except InputError as error:
             self._fail(error, options)
+        except DatabaseError:
+            if not _unprepared():
+                raise
+            self._fail(InputError(Problem("the database is not prepared", allowed="manage.py migrate, once")), options)
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
         else:
@@ -45,10 +51,16 @@ class Command(BaseCommand):
         if not yes:
             raise SystemExit(ANSWER_IS_NO)
 
-    def _fail(self, error: InputError, options: dict[str, Any]) -> None:
+    def _fail(self, error: InputError, options: dict[str, Any]) -> NoReturn:
         code = ANSWER_IS_NO if isinstance(error, Refused) else BAD_INPUT
         if options["json"]:
             problems = [problem.as_dict() for problem in error.problems]
             self.stdout.write(json.dumps({"errors": problems}, indent=2, ensure_ascii=False))
             raise SystemExit(code)
         raise CommandError(str(error), returncode=code)
+
+
+def _unprepared() -> bool:
+    """Whether migrations wait: then a missing table is no fault of the command."""
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -29,4 +29,4 @@ def _wake(task: str, payload: dict[str, Any]) -> None:
         current_app.send_task(task, kwargs=payload)
     except (OperationalError, RedisError, OSError) as error:
         # The event is stored: the sweeper finds what this message would have started.
-        log.warning("broker not reached, %s waits for the sweeper: %s", task, error)
+        log.warning("no worker could be told of %s, it waits for the next sweep (%s)", task, error)

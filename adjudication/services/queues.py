@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from adjudication.models import Item, ItemArtifact, Queue, Slot
+from adjudication.models import Item, ItemArtifact, ItemState, Queue, Slot
 from core.models import Project
 from judges.models.rubrics import Rubric
 
@@ -39,12 +39,12 @@ def items_add(*, queue: Queue, items: Iterable[NewItem]) -> dict[int, Item]:
         for artifact in item.artifacts
     )
     served = [(row, item) for row, item in zip(rows, new, strict=True) if item.rank is not None]
-    for row in present.values():
-        if row.rank is None and wanted[row.case_id].rank is not None:
-            row.rank = wanted[row.case_id].rank
-            row.save(update_fields=["rank"])
-            if row.state == "open":
-                served.append((row, wanted[row.case_id]))
+    # One that was only ever imported is served from now on, unless its labels have settled it already.
+    ranked = [row for row in present.values() if row.rank is None and wanted[row.case_id].rank is not None]
+    for row in ranked:
+        row.rank = wanted[row.case_id].rank
+    Item.objects.bulk_update(ranked, ["rank"], batch_size=500)
+    served += [(row, wanted[row.case_id]) for row in ranked if row.state == ItemState.OPEN]
     _slots_add(queue, served)
     return present | {row.case_id: row for row in rows}
 

@@ -22,7 +22,7 @@ from adjudication.models import (
 )
 from adjudication.reasons import check_reasons
 from adjudication.services.drafts import draft_drop
-from adjudication.services.leases import lease_end, lease_renew
+from adjudication.services.leases import lease_end
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
 from core.access import role_of
@@ -57,7 +57,6 @@ def review_submit(
         return Review.objects.filter(item=item, author=actor).latest("revision")
     check_answers(item, answers)
     check_reasons(reasons, rationale)
-    lease_renew(lease=lease, actor=actor, now=now)  # one that ran out and that nobody took is still good
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
     review = Review.objects.create(
@@ -107,7 +106,6 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
     item = Item.objects.select_for_update().get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
-    lease_renew(lease=lease, actor=actor, now=now)
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
     Slot.objects.filter(pk=lease.slot_id).update(urgent=True)

@@ -10,7 +10,8 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from audits.exports.charts import width_curve
-from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words
+from audits.exports.pool import estimate_command, pool_write
+from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words, remaining_words
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
 from audits.selectors import known_cells, last_look, looks_of, progress_of, standing_settlements
@@ -47,6 +48,8 @@ def report_data(audit: Audit) -> dict[str, Any]:
         ),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
+        "remaining": look.remaining if look else None,
+        "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
         "looks": [
             {"watermark": one.watermark, "labels": one.labels, "point": one.point, "low": one.low, "high": one.high}
             for one in looks_of(audit)
@@ -80,6 +83,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime) -> str:
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
         "gain_words": gain_words(look.result) if look else "",
+        "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
         "interval_words": interval_words(look.result) if look else "",
         "chart": width_curve(looks, half_width=half_width, title=title),
         "chart_title": title,
@@ -92,10 +96,14 @@ def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     """Write `report.html` and `report.json` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     data = report_data(audit)
-    html, plain = folder / "report.html", folder / "report.json"
+    html, plain, pool = folder / "report.html", folder / "report.json", folder / "pool.csv"
+    files = [html, plain]
+    if audit.state == AuditState.REGISTERED:
+        pool_write(audit, pool)
+        files.append(pool)
     html.write_text(report_html(audit, data, now), encoding="utf-8")
     plain.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-    return {"files": [str(html), str(plain)], "report": data}
+    return {"files": [str(file) for file in files], "report": data}
 
 
 def _judge(run: Run, reader: Reader) -> str:

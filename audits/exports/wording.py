@@ -78,3 +78,16 @@ def gain_words(result: dict[str, Any]) -> str:
     if gain < LITTLE:
         return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."
+
+
+def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | None) -> str:
+    """How many more labels reach the target, with the range that the uncertainty of the variances implies."""
+    if remaining is None or half_width is None:
+        return "The plan has no target width."
+    goal = f"±{points(half_width)} points"
+    if remaining["state"] == "reached":
+        return f"No more labels are needed for {goal}."
+    if remaining["state"] == "cannot tell yet":
+        return f"How many more labels reach {goal} cannot be told yet: {remaining['reason']}."
+    least, most = remaining["least"], remaining["most"]
+    return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."

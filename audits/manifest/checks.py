@@ -1,11 +1,11 @@
 """What a schema cannot say: ranges, and whether the parts of a manifest fit each other."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from audits.manifest.document import at, list_at, mapping_at, number_at, text_at, texts_at
 from audits.manifest.schema import did_you_mean, dotted
+from audits.stats.estimands import ESTIMANDS, Estimand
 from core.errors import Problem
 from judges.intake.rows import LENGTH_BAND
 from judges.intake.specs import SIDES
@@ -14,26 +14,6 @@ from judges.parsing import PARSERS
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Fit:
-    """What an estimand needs of a manifest: a kind (any, if blank), labels with values, a side."""
-
-    kind: str = ""
-    values: bool = False
-    side: bool = False
-
-
-FITS = {
-    "success_difference": Fit("version_upgrade", values=True),
-    "score_difference": Fit("version_upgrade", values=True),
-    "class_conditional": Fit("version_upgrade", values=True),
-    "success_rate": Fit(values=True, side=True),
-    "accuracy": Fit(side=True),
-    "accuracy_difference": Fit("judge_swap"),
-    "four_cells": Fit("judge_swap"),
-    "regression_share": Fit("judge_swap"),
-    "independence_ratio": Fit("judge_swap"),
-}
 RULES_WITH_VALUE = ("interval_excludes_below", "unparsed_rate_at_most")
 
 
@@ -151,30 +131,30 @@ def _scale_span(document: Document) -> float:
 
 def _plan_fit(document: Document) -> Iterator[Problem]:
     estimand, kind = text_at(document, "plan", "estimand"), text_at(document, "kind")
-    fit = FITS.get(estimand or "")
+    fit = ESTIMANDS.get(estimand or "")
     if fit is None:
         return
-    if fit.kind and kind in ("judge_swap", "version_upgrade") and kind != fit.kind:
-        fitting = ", ".join(name for name, other in FITS.items() if other.kind in ("", kind))
+    if kind in ("judge_swap", "version_upgrade") and kind not in fit.kinds:
+        fitting = ", ".join(name for name, other in ESTIMANDS.items() if kind in other.kinds)
         yield Problem(f"not an estimand of a {kind}", key="plan.estimand", value=estimand, allowed=fitting)
-    yield from _values(document, fit, estimand)
+    yield from _values(document, fit)
     side = text_at(document, "plan", "side")
-    if fit.side and side is None:
+    if fit.sided and side is None:
         yield Problem(f"missing; {estimand} is about one side", key="plan.side", allowed=", ".join(SIDES))
-    if not fit.side and side is not None:
-        allowed = ", ".join(name for name, other in FITS.items() if other.side)
+    if not fit.sided and side is not None:
+        allowed = ", ".join(name for name, other in ESTIMANDS.items() if other.sided)
         yield Problem(f"{estimand} has no side; only these have", key="plan.side", value=side, allowed=allowed)
     yield from _target_width(document)
 
 
-def _values(document: Document, fit: Fit, estimand: str | None) -> Iterator[Problem]:
+def _values(document: Document, fit: Estimand) -> Iterator[Problem]:
     without = [
         label
         for entry in list_at(document, "rubric", "scale")
         if (label := text_at(entry, "label")) is not None and at(entry, "value") is None
     ]
-    if fit.values and without:
-        what = f"{estimand} needs a value for every label; without one: {', '.join(without)}"
+    if fit.needs_values and without:
+        what = f"{fit.key} needs a value for every label; without one: {', '.join(without)}"
         yield Problem(what, key="rubric.scale", allowed="what each label counts as, such as value: 1")
 
 

@@ -7,7 +7,8 @@ from core.records import AppendOnly
 class Look(AppendOnly):
     """One computed estimate at a moment: labels in, intervals out. All looks together are the width curve.
 
-    `watermark` is the number of the last settlement it has seen. `result` is the whole estimate with its
+    `watermark` is the number of the last settlement it has seen, `registration` the last sample: cases drawn
+    later may have been settled before. `result` is the whole estimate with its
     method, policy and code version; the columns beside it are for lists and curves.
     """
 
@@ -22,9 +23,12 @@ class Look(AppendOnly):
     high = models.FloatField(null=True)
     final = models.BooleanField(default=False)
     result = models.JSONField()
+    remaining = models.JSONField(null=True)  # the sizing of what is left; null where the plan has no target
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "watermark"], name="one_look_per_watermark")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "registration", "watermark"], name="one_look_per_watermark"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.audit} after {self.watermark} settlements"

@@ -3,10 +3,11 @@
 import logging
 import uuid
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from adjudication.models import Queue
 from audits.frames import pool_of
@@ -14,6 +15,7 @@ from audits.models import Audit, AuditState, Look
 from audits.plans import estimate_arguments, target_half_width
 from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
+from audits.stats.remaining import remaining_audit
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -43,13 +45,20 @@ def looks_bring_up_to_date(*, audit: Audit, clock: Clock) -> int:
 
 
 def look_is_due(audit: Audit) -> bool:
-    """Whether something was settled since the last look. A final look closes a monitored audit."""
+    """Whether something was settled, or drawn, since the last look. A final look closes a monitored audit."""
     last = last_look(audit)
     if is_closed(last):
         return False
-    settled = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
-    registered = Audit.objects.filter(pk=audit.pk, state=AuditState.REGISTERED).exists()
-    return registered and settled > (last.watermark if last else 0)
+    registered = audit.registrations.aggregate(last=Max("n"))["last"]
+    settled = _settled(audit)
+    if not registered or not settled:
+        return False
+    return last is None or settled > last.watermark or registered > last.registration.n
+
+
+def _settled(audit: Audit) -> int:
+    """The number of the last settlement, as committed now."""
+    return Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
 
 
 def audits_with_due_looks() -> list[Audit]:
@@ -63,15 +72,17 @@ def _take(audit: Audit, token: str, now: datetime) -> bool:
 
 
 def _look_make(audit: Audit, now: datetime) -> Look | None:
-    watermark = Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
-    result = estimate(
-        pool_of(audit, watermark), **estimate_arguments(audit.plan), half_width=target_half_width(audit.plan)
-    )
+    # The watermark is read before the labels: whatever it counts has been committed.
+    watermark, registration = _settled(audit), audit.registrations.latest("n")
+    pool = pool_of(audit, watermark=watermark, registration=registration.n)
+    half_width = target_half_width(audit.plan)
+    result = estimate(pool, **estimate_arguments(audit.plan), half_width=half_width)
+    remaining = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width) if half_width else None
     try:
         with transaction.atomic():
             return Look.objects.create(
                 audit=audit,
-                registration=audit.registrations.latest("n"),
+                registration=registration,
                 watermark=watermark,
                 at=now,
                 code_version=VERSION,
@@ -81,6 +92,7 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 high=result.interval.high if result.interval else None,
                 final=result.final,
                 result=result.as_dict(),
+                remaining=asdict(remaining) if remaining else None,
             )
     except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
         log.info("look %s of audit %s is there already", watermark, audit.pk)

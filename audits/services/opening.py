@@ -94,14 +94,31 @@ def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex
     for _ in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
         pass
     problems.raise_if_any()
-    for source in manifest.sources:
-        for _ in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
-            pass
+    _check_sources(manifest, index, problems, progress)
     for review in manifest.reviews:
         for _ in read_labels(manifest.path(review), review, index, problems=problems):
             pass
     problems.raise_if_any()
     return index
+
+
+def _check_sources(manifest: Manifest, index: CaseIndex, problems: Problems, progress: Progress) -> None:
+    """Artifacts first, wherever they stand: a judgment is of an artifact."""
+    answered: dict[str, set[str]] = {side.system_version: set() for side in manifest.sides.values()}
+    for source in manifest.sources:
+        if not source.judgments_of:
+            rows = progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally()))
+            cases = {row.case_id for row in rows}
+            for side in source.artifacts_of:
+                answered[manifest.sides[side].system_version] |= cases
+    sound = not problems.total
+    for source in manifest.sources:
+        if source.judgments_of:
+            system = manifest.sides[source.judgments_of].system_version
+            for row in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
+                if sound and row.case_id not in answered[system]:
+                    what = f"a judgment of a case for which {system} has no artifact"
+                    problems.add(Problem(what, file=source.file, row=row.number, value=row.case_id))
 
 
 def _located(manifest: Manifest) -> tuple[Any, Source]:

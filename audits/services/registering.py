@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from adjudication.models import SettlementHow
+from adjudication.models import Item, ItemState, SettlementHow
 from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
@@ -21,6 +21,7 @@ from audits.stats.estimate import MIN_LABELS
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
 from audits.stats.projection import Request, initial_allocation
+from audits.stats.remaining import remaining_audit
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
@@ -43,22 +44,24 @@ class Drawn:
     reused: int
 
 
-@transaction.atomic
 def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
     """Freeze the plan and the frame, then draw. Refused where the integrity rules of the manifest fail."""
-    if Audit.objects.filter(pk=audit.pk, state=AuditState.DRAFT).update(state=AuditState.REGISTERED) != 1:
-        raise Refused(Problem(f"{audit} is registered already", allowed=f"extend {audit}"))
-    audit.state = AuditState.REGISTERED
+    # The pairs of a comparison never change, so the frame is made before the one short transaction.
     pairs = list(pairs_of(audit.comparison))
     integrity = integrity_of(audit.comparison, pairs)
     if not integrity.passed:
         raise Refused(Problem(failure, key="integrity") for failure in integrity.failures)
     rows = frame_rows(audit.comparison, pairs, strata_plan(audit))
     sha256, compressed = frame_bytes(rows)
-    frame = Frame.objects.create(audit=audit, sha256=sha256, rows=compressed)
-    _strata_create(audit, rows)
     labels = first_allocation(audit, rows)
-    return _draw(audit, frame, rows, labels, actor, now)
+    with transaction.atomic():
+        if Audit.objects.filter(pk=audit.pk, state=AuditState.DRAFT).update(state=AuditState.REGISTERED) != 1:
+            raise Refused(Problem(f"{audit} is registered already", allowed=f"extend {audit}"))
+        frame = Frame.objects.create(audit=audit, sha256=sha256, rows=compressed)
+        _strata_create(audit, rows)
+        drawn = _draw(audit, frame, rows, labels, actor, now)
+    audit.state = AuditState.REGISTERED
+    return drawn
 
 
 def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
@@ -176,8 +179,10 @@ def _draw(
     event_record(name="audits.plan-registered", actor=actor, now=now, payload=payload)
     sequence = serving_order(serving_stages([*earlier, labels]))[sum(before.values()) :]
     by_place = {(row.stratum, row.position - 1): row for row in rows}
-    drawn = [by_place[place] for place in sequence]
-    items = _open_items(audit, drawn)
+    chosen = [by_place[place] for place in sequence]
+    cases = _cases(audit, chosen)
+    artifacts = artifacts_of(audit, cases)
+    items = _open_items(audit, chosen, cases, artifacts)
     strata = dict(audit.strata.values_list("name", "pk"))
     Draw.objects.bulk_create(
         (
@@ -192,11 +197,11 @@ def _draw(
                 new=row.new,
                 same_content=row.same_content,
             )
-            for case, row in zip(_cases(audit, drawn), drawn, strict=True)
+            for case, row in zip(cases, chosen, strict=True)
         ),
         batch_size=BATCH,
     )
-    reused = _reuse_references(audit, items, actor, now) if audit.review["reuse_references"] else 0
+    reused = _reuse_references(audit, items, artifacts, actor, now) if audit.review["reuse_references"] else 0
     return Drawn(registration, added, reused)
 
 
@@ -213,10 +218,10 @@ def _cases(audit: Audit, rows: Sequence[FrameRow]) -> list[int]:
     return [keys[row.case_id, row.case_version] for row in rows]
 
 
-def _open_items(audit: Audit, drawn: Sequence[FrameRow]) -> dict[int, Any]:
+def _open_items(
+    audit: Audit, chosen: Sequence[FrameRow], cases: Sequence[int], artifacts: Mapping[int, tuple[int, ...]]
+) -> dict[int, Item]:
     last = audit.queue.items.aggregate(last=Max("rank"))["last"] or 0
-    cases = _cases(audit, drawn)
-    artifacts = artifacts_of(audit, cases)
     share, seed = audit.review["double_review_share"], audit.plan["seed"]
     case_set = audit.comparison.case_set
     return items_add(
@@ -228,7 +233,7 @@ def _open_items(audit: Audit, drawn: Sequence[FrameRow]) -> dict[int, Any]:
                 rank=rank,
                 answers=2 if double_reviewed(seed, identity_of(case_set, row), share) else 1,
             )
-            for rank, (case, row) in enumerate(zip(cases, drawn, strict=True), last + 1)
+            for rank, (case, row) in enumerate(zip(cases, chosen, strict=True), last + 1)
         ],
     )
 
@@ -246,17 +251,18 @@ def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...
     return {case: tuple(found[case][system] for system in systems) for case in cases}
 
 
-def _reuse_references(audit: Audit, items: Mapping[int, Any], actor: Author, now: datetime) -> int:
+def _reuse_references(
+    audit: Audit, items: Mapping[int, Item], artifacts: Mapping[int, tuple[int, ...]], actor: Author, now: datetime
+) -> int:
     """Settle drawn cases whose artifacts have a reference under the same rubric from another audit.
 
     The label is a property of the artifact, so the design is untouched by where it comes from.
     """
     known = known_references(audit)
     reused = 0
-    for item in items.values():
-        shown = item.shown.values_list("artifact", flat=True)
-        decision = {artifact: known.get(artifact) for artifact in shown}
-        if item.state != "settled" and None not in decision.values():
+    for case, item in items.items():
+        decision = {artifact: known.get(artifact) for artifact in artifacts[case]}
+        if item.state != ItemState.SETTLED and None not in decision.values():
             item_settle(item=item, how=SettlementHow.REUSED, decision=decision, actor=actor, now=now)
             reused += 1
     return reused
@@ -300,12 +306,7 @@ def labels_to_target(audit: Audit) -> dict[str, int]:
     half_width = target_half_width(audit.plan)
     if half_width is None:
         raise InputError(Problem("the plan has no target width", key="plan.half_width", allowed="--add STRATUM=LABELS"))
-    plan, standing = audit.plan, audit.registrations.latest("n").labels
-    wanted = initial_allocation(
-        pool_of(audit, audit.queue.settled),
-        **estimate_arguments(plan),
-        half_width=half_width,
-        requests={},
-        agree_minimum=plan["agree_minimum"],
-    )
-    return {name: max(number, standing.get(name, 0)) for name, number in wanted.items()}
+    latest = audit.registrations.latest("n")
+    pool = pool_of(audit, watermark=audit.queue.settled, registration=latest.n)
+    sizing = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width)
+    return {name: max(number, latest.labels.get(name, 0)) for name, number in sizing.n.items()}

@@ -99,10 +99,10 @@ def _weight_variance(groups: Sequence[Group], point: float) -> float:
     """What not knowing the decidable shares adds: the part of the ratio's linearised variance between v = 0 and 1."""
     whole, total = weights(groups), 0.0
     for group in _used(groups):
-        v = group.decidable
-        if v < 1 and not group.census:
-            share, fraction = group.size / whole.size, group.settled / group.size
-            spread = v * (1 - v) * (group.mean - point) ** 2 / max(group.settled - 1, 1)
+        v, settled = group.decidable, sum(cell.settled for cell in group.cells)
+        if v < 1 and settled < group.size:
+            share, fraction = group.size / whole.size, settled / group.size
+            spread = v * (1 - v) * (group.mean - point) ** 2 / max(settled - 1, 1)
             total += share**2 * (1 - fraction) * spread / whole.decidable**2
     return total
 

@@ -36,6 +36,9 @@ class Estimand:
     judged: Callable[[Cell, Scale, Side | None], float | None]
     post_stratified: bool = True
     exact: bool = False
+    # Whether a known zero still needs an answer to belong to the decidable cases. A difference of 0 is 0 whatever
+    # the answer would be; a share of cases must leave the same cases out as the shares it adds to 1 with.
+    zero_needs_answer: bool = False
 
 
 def _number(scale: Scale, label: Label) -> float:

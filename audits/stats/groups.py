@@ -28,6 +28,7 @@ class Group:
     values: tuple[float, ...]
     known: bool
     cells: tuple[Cell, ...]
+    answered: float = 1.0
 
     @cached_property
     def labels(self) -> int:
@@ -43,8 +44,10 @@ class Group:
 
     @property
     def decidable(self) -> float:
-        """Estimated share of cases that have an answer; a known case needs none."""
-        return 1.0 if self.known or not self.settled else self.labels / self.settled
+        """Estimated share of cases that have an answer; a known case needs none, unless its estimand says so."""
+        if self.known:
+            return self.answered
+        return self.labels / self.settled if self.settled else 1.0
 
     @cached_property
     def mean(self) -> float:
@@ -119,7 +122,13 @@ def _group(name: str, cells: Sequence[Cell], estimand: Estimand, scale: Scale, s
         values=(0.0,) if known else tuple(sorted(values)),
         known=known,
         cells=tuple(cells),
+        answered=_answered(cells) if known and estimand.zero_needs_answer else 1.0,
     )
+
+
+def _answered(cells: Sequence[Cell]) -> float:
+    settled = sum(cell.settled for cell in cells)
+    return sum(cell.labelled for cell in cells) / settled if settled else 1.0
 
 
 def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Group]:

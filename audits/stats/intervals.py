@@ -213,17 +213,22 @@ def mover(parts: Iterable[Part], *, extra: float = 0.0) -> Interval:
     return Interval(point - math.sqrt(below), point + math.sqrt(above))
 
 
-def _log_choose(n: float, k: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+@lru_cache(maxsize=8)
+def _log_factorials(size: int) -> NDArray[np.float64]:
+    table: NDArray[np.float64] = gammaln(np.arange(1, size + 2, dtype=np.float64))
+    table.flags.writeable = False
+    return table
 
 
 def hypergeometric_tails(count: int, n: int, size: int, total: int) -> tuple[float, float]:
     """P(X <= count) and P(X >= count) for `n` draws without replacement from `size` cases, `total` of them marked."""
-    support = np.arange(max(0, n - (size - total)), min(n, total) + 1, dtype=np.float64)
-    logs = _log_choose(total, support) + _log_choose(size - total, n - support)
+    low, high = max(0, n - (size - total)), min(n, total)
+    table, drawn = _log_factorials(size), np.arange(low, high + 1)
+    logs = -(table[drawn] + table[total - drawn] + table[n - drawn] + table[size - total - n + drawn])
     mass = np.exp(logs - logs.max())
-    mass /= mass.sum()
-    return float(mass[support <= count].sum()), float(mass[support >= count].sum())
+    place = count - low
+    whole = float(mass.sum())
+    return float(mass[: max(0, place + 1)].sum()) / whole, float(mass[max(0, place) :].sum()) / whole
 
 
 @lru_cache(maxsize=4096)  # a look asks for the same limits several times

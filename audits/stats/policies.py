@@ -95,6 +95,22 @@ def look(policy: Policy, variance: float, *, level: float = 0.95, half_width: fl
     return Look(policy, multiplier, (width / z_value(level)) ** 2 / variance, False)
 
 
+def variance_at_width(policy: Policy, *, level: float, half_width: float) -> float:
+    """V of the fixed-n interval at which the interval in force has the target half-width.
+
+    (w / z)^2, (w / c)^2, or for `anytime` the root of multiplier(V) sqrt(V) = w.
+    """
+    width = checked_width(half_width)
+    if checked_choice(policy, "policy", POLICIES) != "anytime":
+        return (width / (boundary(level) if policy == "monitored" else z_value(level))) ** 2
+    low, high = 0.0, (width / z_value(level)) ** 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        wide = _anytime_multiplier(1 / middle, level, width) * math.sqrt(middle) > width
+        low, high = (low, middle) if wide else (middle, high)
+    return low
+
+
 def _planned(variance: float, level: float, half_width: float | None) -> Look:
     z = z_value(level)
     if half_width is None:

@@ -103,6 +103,13 @@ class Pool:
     def strata(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(cell.stratum for cell in self.cells))
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Every reference a case could have."""
+        if self.kind == "judge_swap":
+            return tuple(self.scale)
+        return tuple((old, new) for old in self.scale for new in self.scale)
+
     @classmethod
     def from_arrays(
         cls,

@@ -66,23 +66,14 @@ def _check_cases(case_set: CaseSet, rows: Iterable[CaseRow], partition: str, fil
         stored = {case.case_id: case for case in case_set.cases.filter(case_id__in=[row.case_id for row in chunk])}
         for row in chunk:
             case = stored.get(row.case_id)
-            given = _case_content(text_hash(row.input), dict(row.slices), row.partition or partition)
+            given = _case_content(text_hash(row.input), dict(row.slices), row.partition or partition, row.cluster)
             if case is None:
                 problems.append(_frozen(case_set, file, row.number, row.case_id))
-            elif (there := _case_content(case.input_hash, case.slices, case.partition)) != given:
+            elif (there := _case_content(case.input_hash, case.slices, case.partition, case.cluster)) != given:
                 problems.append(_conflict(file, row.number, f"case {row.case_id}", there, given))
             else:
                 loaded.duplicate += 1
-    if not problems and loaded.duplicate != case_set.cases.count():
-        problems.append(
-            Problem(
-                f"case set {case_set} is frozen with {case_set.cases.count()} cases, {loaded.duplicate} given",
-                file=file,
-                allowed="the same cases, or a new version of the case set",
-            )
-        )
-    if problems:
-        raise InputError(problems)
+    raise_conflicts(problems, f"case set {case_set}", case_set.cases.count(), loaded, file)
 
 
 def artifacts_load(
@@ -144,6 +135,14 @@ def _check_artifacts(system: SystemVersion, rows: Iterable[ArtifactRow], file: s
                 problems.append(_conflict(file, row.number, what, value_hash(there), value_hash(given)))
             else:
                 loaded.duplicate += 1
+    raise_conflicts(problems, f"system version {system}", system.artifacts.count(), loaded, file)
+
+
+def raise_conflicts(problems: list[Problem], owner: str, stored: int, loaded: Loaded, file: str) -> None:
+    """Refuse what differs from a complete load; so is a part of it, which would pass for the whole."""
+    if not problems and loaded.duplicate != stored:
+        what = f"{owner} is frozen with {stored} rows, {loaded.duplicate} given"
+        problems.append(Problem(what, file=file, allowed="the same rows, or a new version"))
     if problems:
         raise InputError(problems)
 
@@ -153,8 +152,8 @@ def cases_by_id(case_set: CaseSet, case_ids: list[str]) -> dict[str, int]:
     return dict(case_set.cases.filter(case_id__in=case_ids).order_by("version").values_list("case_id", "pk"))
 
 
-def _case_content(input_hash: str, slices: dict[str, str], partition: str) -> str:
-    return value_hash([input_hash, slices, partition])
+def _case_content(input_hash: str, slices: dict[str, str], partition: str, cluster: str) -> str:
+    return value_hash([input_hash, slices, partition, cluster])
 
 
 def _conflict(file: str, row: int, what: str, stored: str, given: str) -> Problem:

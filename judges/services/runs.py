@@ -23,7 +23,7 @@ from judges.models import (
     SystemVersion,
 )
 from judges.parsing import PARSERS, Unparsed
-from judges.services.cases import Loaded
+from judges.services.cases import Loaded, raise_conflicts
 from judges.services.loads import CHUNK, chunks, load_begin, load_complete, load_remove, load_touch
 from judges.services.texts import texts_of, texts_store
 
@@ -51,6 +51,7 @@ def run_load(
     )
     loaded = Loaded()
     if run.state == LoadState.COMPLETE:
+        _check_order(run, spec)
         _check_judgments(run, rows, file, loaded)
         return run, loaded
     try:
@@ -68,11 +69,33 @@ def run_load(
 def _write_judgments(run: Run, rows: list[JudgmentRow], file: str) -> None:
     load_touch(run)
     artifacts = _artifacts(run.system_version, [row.case_id for row in rows])
+    _refuse_unanswered(run, rows, artifacts, file)
     raw_hashes = texts_store(project=run.case_set.project, texts=[row.raw for row in rows])
     Judgment.objects.bulk_create(
         _judgment(run, artifacts[row.case_id], row, raw_hash, file)
         for row, raw_hash in zip(rows, raw_hashes, strict=True)
     )
+
+
+def _refuse_unanswered(run: Run, rows: list[JudgmentRow], artifacts: dict[str, Artifact], file: str) -> None:
+    what = f"a judgment of a case for which {run.system_version} has no artifact"
+    problems = [
+        Problem(what, file=file, row=row.number, value=row.case_id) for row in rows if row.case_id not in artifacts
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _check_order(run: Run, spec: SideSpec) -> None:
+    if run.presentation_order != spec.presentation_order:
+        raise InputError(
+            Problem(
+                f"{run} is complete with another presentation order",
+                key="presentation_order",
+                value=spec.presentation_order,
+                allowed=f"{run.presentation_order}, or another run number",
+            )
+        )
 
 
 def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
@@ -146,8 +169,7 @@ def _check_judgments(run: Run, rows: Iterable[JudgmentRow], file: str, loaded: L
                     allowed="the same judgments, or another run number",
                 )
             )
-    if problems:
-        raise InputError(problems)
+    raise_conflicts(problems, str(run), run.judgments.count(), loaded, file)
 
 
 def readings_make(*, run: Run, reader: Reader) -> int:

@@ -93,13 +93,25 @@ def test_broker_of_another_live_owner_is_used_and_left_running(tmp_path: Path) -
         assert broker_pid(tmp_path) == pid
 
 
+def kill_owner(var_dir: Path, before: str = "") -> None:
+    """Start the broker in a process that is killed at once, without a chance to stop it."""
+    code = f"import os, signal, sys; from pathlib import Path; from config import embedded; {before}\n"
+    code += "with embedded.embedded_broker(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", code, str(var_dir)], cwd=embedded.BASE_DIR, check=False)
+
+
 def test_broker_that_outlived_its_owner_is_taken_over_and_stopped(tmp_path: Path) -> None:
-    code = "import os, signal, sys; from pathlib import Path; from config.embedded import embedded_broker\n"
-    code += "with embedded_broker(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=embedded.BASE_DIR, check=False)
+    kill_owner(tmp_path, "embedded._dies_with_us = list")
     left = broker_pid(tmp_path)
     with embedded_broker(tmp_path):
         assert broker_pid(tmp_path) == left
+    assert eventually(lambda: not socket_path(tmp_path).exists())
+
+
+@pytest.mark.skipif(not embedded._dies_with_us(), reason="this machine's setpriv knows no --pdeathsig")
+def test_broker_ends_with_an_owner_that_is_killed(tmp_path: Path) -> None:
+    kill_owner(tmp_path)
+    assert (tmp_path / "valkey.log").exists()
     assert eventually(lambda: not socket_path(tmp_path).exists())
 
 
