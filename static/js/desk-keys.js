@@ -9,7 +9,7 @@
 
   // Of two outputs, the one that the next grade goes to.
   const activate = (group) => {
-    for (const one of document.querySelectorAll(".grade, .outputs > .output")) {
+    for (const one of document.querySelectorAll(".grade, .outputs > .side-by-side")) {
       one.classList.toggle("active", one.dataset.position === group?.dataset.position);
     }
   };
@@ -45,7 +45,9 @@
 
   document.addEventListener("keydown", (event) => {
     if (!desk() || event.isComposing || event.defaultPrevented || document.querySelector("dialog[open]")) return;
-    const typing = event.target.closest(TEXT);
+    // For a moment after a dialog has closed, what had the focus in it still gets the keys.
+    const target = event.target.closest("dialog") ? document.body : event.target;
+    const typing = target.closest(TEXT);
     if (typing) {
       const save = event.key === "Enter" && (event.ctrlKey || event.metaKey);
       if (event.key === "Escape") typing.blur();
@@ -56,7 +58,7 @@
     }
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || window.tertium.isBusy()) return;
     // A focused button or link takes Enter for itself.
-    if (event.key === "Enter" && event.target.closest("button, a, summary")) return;
+    if (event.key === "Enter" && target.closest("button, a, summary")) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (act(key)) event.preventDefault();
   });

@@ -28,6 +28,7 @@ from config.embedded import (
     private_folder,
     stopping_in_order,
 )
+from core.commands import unprepared
 
 PORTS = range(1024, 65536)
 
@@ -52,16 +53,18 @@ class Command(BaseCommand):
 
     def _run(self, var: Path, port: int) -> None:
         private_folder(var)
-        call_command("migrate", verbosity=0)
+        if unprepared():  # asked first: a migrate that finds nothing to do takes its time all the same
+            call_command("migrate", verbosity=0)
         with (
             _broker(var) as broker,
             embedded_web(var, port=port, environment=_environment(var, broker)) as web,
-            embedded_worker(var, broker=broker, environment=_environment(var, broker)),
         ):
             fresh = self._demonstration(var)
             await_web(var, web, port)
             self._say(var, port, fresh)
-            _await_the_end(web, var)
+            # Pages answer without it, and what was settled until it runs is not lost: nobody waits for it.
+            with embedded_worker(var, broker=broker, environment=_environment(var, broker)):
+                _await_the_end(web, var)
 
     def _demonstration(self, var: Path) -> list[str]:
         """The lines with new accounts, where the project had to be made."""
