@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import Count, Max, QuerySet
 
-from adjudication.models import Item, ItemState, Reference, Review, Settlement, SlotKind
+from adjudication.models import Item, ItemState, Label, Reference, Review, Settlement, SlotKind
 from audits.frames import frame_of
 from audits.models import Audit, AuditState, Draw, Look
+from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
 
 CELL_NAMES = ("both", "only old", "only new", "neither")
@@ -191,6 +192,23 @@ def known_references(audit: Audit) -> dict[int, str]:
         .order_by("pk")
     )
     return dict(rows.values_list("artifact", "label"))
+
+
+def reviewer_agreement(audit: Audit) -> Agreement:
+    """Agreement of independent reviewers on the artifacts that two or more of them labelled; adjudications are
+    no independent voices."""
+    labels = Label.objects.filter(
+        review__item__queue=audit.queue,
+        review__kind=SlotKind.REVIEW,
+        review__surplus=False,
+        review__withdrawal=None,
+        label__isnull=False,
+    )
+    latest: dict[int, dict[int, str]] = {}
+    rows = labels.order_by("review__revision", "pk").values_list("artifact", "review__author", "label")
+    for artifact, author, label in rows.iterator():
+        latest.setdefault(artifact, {})[author] = str(label)
+    return agreement([list(by_author.values()) for by_author in latest.values()])
 
 
 def looks_of(audit: Audit) -> QuerySet[Look]:

@@ -1,6 +1,7 @@
 """The report of an audit: one self-contained page, and the same content as JSON."""
 
 import json
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words, remaining_words
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
-from audits.selectors import known_cells, last_look, looks_of, progress_of, standing_settlements
+from audits.selectors import known_cells, last_look, looks_of, progress_of, reviewer_agreement, standing_settlements
 from core.version import VERSION
 from judges.integrity import LISTED, integrity_of
 from judges.models import Reader, Run
@@ -49,6 +50,8 @@ def report_data(audit: Audit) -> dict[str, Any]:
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
+        "secondary": look.secondary if look else None,
+        "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
         "looks": [
             {"watermark": one.watermark, "labels": one.labels, "point": one.point, "low": one.low, "high": one.high}

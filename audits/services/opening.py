@@ -21,8 +21,9 @@ from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import SIDES, SideName, Source
 from judges.integrity import IntegrityReport, integrity_of
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
-from judges.services.cases import Loaded, artifacts_load, case_set_load
+from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_open
+from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
 
@@ -41,7 +42,7 @@ class FileReading:
     file: str
     what: str
     tally: Tally
-    loaded: Loaded = field(default_factory=Loaded)
+    loaded: LoadCounts = field(default_factory=LoadCounts)
 
     def as_dict(self) -> dict[str, Any]:
         return {"file": self.file, "what": self.what, **asdict(self.tally), **asdict(self.loaded)}

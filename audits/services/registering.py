@@ -16,7 +16,7 @@ from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.plans import estimate_arguments, strata_plan, target_half_width
 from audits.selectors import is_closed, known_references, last_look, require_registered
-from audits.stats.design import FORCED, double_reviewed, serving_order
+from audits.stats.design import FORCED, IDENTICAL, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
@@ -30,7 +30,8 @@ from judges.integrity import integrity_of
 from judges.models import Artifact, Case
 from judges.selectors import pairs_of
 
-GROUPS = ("disagree", "agree")
+# What the plan allocates to, and what a group gets of which it says nothing.
+GROUPS: dict[str, Request] = {"disagree": "optimal", "agree": "optimal", IDENTICAL: 0}
 BATCH = 500
 
 
@@ -90,9 +91,9 @@ def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
 def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:
     """The plan's requests for its groups, as requests for strata. A number is shared out by size."""
     requests: dict[str, Request] = {}
-    for group in GROUPS:
+    for group, unsaid in GROUPS.items():
         sizes = Counter(row.stratum for row in rows if _group(row) == group and row.stratum != FORCED)
-        asked = allocation.get(group, "optimal")
+        asked = allocation.get(group, unsaid)
         if isinstance(asked, int):
             requests |= _shared_out(asked, sizes)
         else:
@@ -117,6 +118,8 @@ def _shared_out(total: int, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _group(row: FrameRow) -> str:
+    if row.same_content:
+        return IDENTICAL
     return "agree" if row.old == row.new else "disagree"
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, models, transaction
 
-from adjudication.models import Label, Reference, Review, ReviewReason, Settlement
+from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
+from adjudication.services.presentations import presentation_ensure
+from adjudication.services.undo import review_undo
 from audits.models import Cell, Draw, Frame, Look, Registration, Stratum
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
@@ -41,7 +43,9 @@ STATED = [
     Reader,
     Reading,
     Rubric,
+    Presentation,
     Review,
+    Withdrawal,
     Label,
     ReviewReason,
     Settlement,
@@ -68,6 +72,9 @@ def world(db: None) -> None:
     audit = factories.make_audit(comparison)
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     lease = factories.claim(audit.queue, factories.make_person(project, "ann"))
+    presentation_ensure(item=lease.item, author=lease.author, now=NOW)
+    factories.submit(lease, "fail")
+    lease = review_undo(lease=lease, actor=lease.author, now=NOW)
     factories.submit(lease, "pass", reasons=["rubric boundary"])
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
 

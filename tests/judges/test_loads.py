@@ -14,7 +14,8 @@ from core.models import Project
 from judges.intake.rows import CaseRow
 from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Run, SystemVersion
 from judges.services import loads
-from judges.services.cases import Loaded, artifacts_load, case_set_load
+from judges.services.cases import artifacts_load, case_set_load
+from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure
 from judges.services.runs import run_load
 from tests import factories
@@ -30,18 +31,18 @@ def project(db: None) -> Project:
     return factories.make_project()
 
 
-def _cases(project: Project, rows: Any) -> tuple[CaseSet, Loaded]:
+def _cases(project: Project, rows: Any) -> tuple[CaseSet, LoadCounts]:
     return case_set_load(
         project=project, name="cases", version="1", rows=rows, partition="development", file="cases.csv", now=NOW
     )
 
 
-def _artifacts(project: Project, rows: Any) -> tuple[SystemVersion, Loaded]:
+def _artifacts(project: Project, rows: Any) -> tuple[SystemVersion, LoadCounts]:
     case_set = factories.load_cases(project, CASES)
     return artifacts_load(case_set=case_set, system_version="v1", rows=rows, file="answers.csv", now=NOW)
 
 
-def _run(project: Project, rows: Any, **spec: Any) -> tuple[Run, Loaded]:
+def _run(project: Project, rows: Any, **spec: Any) -> tuple[Run, LoadCounts]:
     system = factories.load_artifacts(factories.load_cases(project, CASES))
     side = factories.side_spec(**spec)
     generator = generator_ensure(project=project, spec=side.generator)
@@ -61,7 +62,7 @@ def test_same_load_again_adds_nothing_and_counts_duplicates(project: Project, lo
     loaded, rows, owner, row = LOADS[load]
     first, made = loaded(project, rows)
     again, found = loaded(project, iter(rows))
-    assert (made, found) == (Loaded(created=2), Loaded(duplicate=2))
+    assert (made, found) == (LoadCounts(created=2), LoadCounts(duplicate=2))
     assert first == again
     assert (owner.objects.count(), row.objects.count()) == (1, 2)
 
@@ -70,7 +71,7 @@ def test_same_load_again_adds_nothing_and_counts_duplicates(project: Project, lo
 def test_load_in_another_row_order_is_the_same(project: Project, load: str) -> None:
     loaded, rows, _, _ = LOADS[load]
     loaded(project, rows)
-    assert loaded(project, rows[::-1])[1] == Loaded(duplicate=2)
+    assert loaded(project, rows[::-1])[1] == LoadCounts(duplicate=2)
 
 
 CHANGED = {
@@ -96,7 +97,7 @@ def test_other_content_is_refused_with_row_and_both_hashes(project: Project, loa
 @pytest.mark.parametrize("change", [{"cluster": "family"}, {"partition": "holdout"}, {"slices": {}}])
 def test_case_with_another_field_is_a_conflict(project: Project, change: dict[str, Any]) -> None:
     _cases(project, CASES)
-    with pytest.raises(InputError, match="stored with other content"):
+    with pytest.raises(InputError, match="with other content"):
         _cases(project, [case_row("a", 1, **({"slices": {"risk": "high"}} | change)), CASES[1]])
 
 
@@ -124,7 +125,7 @@ def test_run_in_another_presentation_order_is_another_run(project: Project) -> N
     _run(project, rows)
     with pytest.raises(InputError, match="presentation order"):
         _run(project, rows, presentation_order="reversed")
-    assert _run(project, rows, run=2, presentation_order="reversed")[1] == Loaded(created=2)
+    assert _run(project, rows, run=2, presentation_order="reversed")[1] == LoadCounts(created=2)
 
 
 def _failing(rows: list[Any], after: int) -> Iterator[Any]:
@@ -142,7 +143,7 @@ def test_source_that_breaks_off_leaves_nothing(
     with pytest.raises(ConnectionResetError):
         loaded(project, _failing(rows, after))
     assert (owner.objects.count(), row.objects.count()) == (0, 0)
-    assert loaded(project, rows)[1] == Loaded(created=2)
+    assert loaded(project, rows)[1] == LoadCounts(created=2)
 
 
 @each_load
@@ -183,7 +184,7 @@ def test_abandoned_load_is_removed_by_the_next_one(project: Project) -> None:
         file="f",
         now=timezone.now(),
     )
-    assert loaded == Loaded(created=2)
+    assert loaded == LoadCounts(created=2)
     assert case_set.pk != left.pk
     assert list(Case.objects.values_list("case_id", flat=True)) == ["a", "b"]
 
@@ -236,11 +237,11 @@ def test_load_whose_process_was_killed_shows_nothing_and_can_be_done_again(proje
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
     assert CaseSet.objects.filter(state=LoadState.COMPLETE).count() == 0
     CaseSet.objects.update(touched_at=timezone.now() - timedelta(minutes=6))
-    assert _later(project)[1] == Loaded(created=2)
+    assert _later(project)[1] == LoadCounts(created=2)
     assert CaseSet.objects.get().cases.count() == 2
 
 
-def _later(project: Project) -> tuple[CaseSet, Loaded]:
+def _later(project: Project) -> tuple[CaseSet, LoadCounts]:
     return case_set_load(
         project=project,
         name="cases",
