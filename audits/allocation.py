@@ -7,14 +7,15 @@ from typing import Any
 from audits.frames import FrameRow
 from audits.models import Audit
 from audits.plans import estimate_arguments, target_half_width
-from audits.stats.design import FORCED
+from audits.stats.design import FORCED, IDENTICAL
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
 from audits.stats.projection import Request, initial_allocation
 from audits.stats.remaining import Sizing, plan_sizing
 from core.errors import InputError, Problem
 
-GROUPS = ("disagree", "agree")
+# What the plan allocates to, and what a group gets of which it says nothing.
+GROUPS: dict[str, Request] = {"disagree": "optimal", "agree": "optimal", IDENTICAL: 0}
 
 
 def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
@@ -50,9 +51,9 @@ def _arguments(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, Any]:
 def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:
     """The plan's requests for its groups, as requests for strata. A number is shared out by size."""
     requests: dict[str, Request] = {}
-    for group in GROUPS:
+    for group, unsaid in GROUPS.items():
         sizes = Counter(row.stratum for row in rows if _group(row) == group and row.stratum != FORCED)
-        asked = allocation.get(group, "optimal")
+        asked = allocation.get(group, unsaid)
         if isinstance(asked, int):
             requests |= _shared_out(asked, sizes)
         else:
@@ -77,6 +78,8 @@ def _shared_out(total: int, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _group(row: FrameRow) -> str:
+    if row.same_content:
+        return IDENTICAL
     return "agree" if row.old == row.new else "disagree"
 
 

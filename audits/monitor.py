@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Max
-from django.db.models.functions import Length
 from django.db.models.query import QuerySet
 
 from adjudication.models import Item, ItemState, Lease, Skip
-from audits.exports.wording import POLICIES, conclusion, gain_words, needed_words, policy_now
-from audits.models import Audit, AuditState, Look, Outlook
+from audits.exports.wording import POLICIES, conclusion, gain_words, policy_now, remaining_words
+from audits.models import Audit, AuditState, Look, LookChart
 from audits.overview import PAGE, address, standing_of
 from audits.plans import half_width_of
 from audits.progress import progress_of
@@ -27,17 +26,17 @@ def watch_mark(audit: Audit, now: datetime) -> str:
     Whatever is answered, skipped, settled or registered leaves an event; leases leave none, and end by the clock.
     """
     looks = Look.objects.filter(audit=audit).aggregate(last=Max("pk"))["last"]
-    outlooks = Outlook.objects.filter(look__audit=audit).aggregate(last=Max("pk"))["last"]
+    charts = LookChart.objects.filter(look__audit=audit).aggregate(last=Max("pk"))["last"]
     event = Event.objects.filter(project=audit.project_id).order_by("-pk").values_list("pk", flat=True).first()
     leases = Lease.objects.filter(item__queue=audit.queue_id, ended_at__isnull=True, expires_at__gt=now).count()
-    return text_hash(f"{audit.state} {looks} {outlooks} {event} {leases}")[:MARK]
+    return text_hash(f"{audit.state} {looks} {charts} {event} {leases}")[:MARK]
 
 
 def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
     # The mark is read first: what changes while the rest is read brings the next fragment.
     mark = watch_mark(audit, now)
     standing, half_width = standing_of(audit), half_width_of(audit)
-    look, outlook = standing.look, outlook_of(audit)
+    look, chart = standing.look, chart_of(audit)
     looks = list(looks_listed(audit)[: SHOWN + 1])
     return {
         "audit": audit,
@@ -53,9 +52,9 @@ def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
         "in_force": f"{policy_now(look.result)}: in force" if look else "",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "",
         "gain_words": gain_words(look.result) if look else "",
-        "outlook": outlook,
-        "needed_words": needed_words(outlook, half_width),
-        "chart_url": address("chart", audit, outlook.look_id) if outlook and outlook.has_chart else "",
+        "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
+        "chart": chart,
+        "chart_url": address("chart", audit, chart.look_id) if chart else "",
         "progress": progress_of(audit, now),
         "conflicts": _conflicts(audit),
         "skips": _skips(audit),
@@ -65,10 +64,10 @@ def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
     }
 
 
-def outlook_of(audit: Audit) -> Any:
-    """The last one, without the chart itself: `has_chart` says whether there is one."""
-    outlooks = Outlook.objects.filter(look__audit=audit).select_related("look").defer("chart", "look__result")
-    return outlooks.annotate(has_chart=Length("chart")).order_by("-pk").first()
+def chart_of(audit: Audit) -> LookChart | None:
+    """The last chart, if there is anything on it, without the image itself."""
+    charts = LookChart.objects.filter(look__audit=audit).exclude(svg="").select_related("look")
+    return charts.defer("svg", "look__result").order_by("-pk").first()
 
 
 def _conflicts(audit: Audit) -> list[str]:

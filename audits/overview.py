@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from adjudication.models import Item, ItemState
 from audits.exports.wording import KINDS, interval_words
-from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Outlook, Registration
+from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration
+from audits.plans import has_stopped
 from audits.selectors import is_closed
 from audits.services.jobs import OPEN
 from core.models import Project
@@ -37,7 +38,6 @@ class Standing:
     drawn: int = 0
     settled: int = 0
     look: Look | None = None
-    reached: bool = False
     passed: bool = True
     drawable: bool = True
     job: Job | None = None
@@ -81,10 +81,14 @@ def next_step(standing: Standing) -> Step:
     if is_closed(look):
         words = "The final look is made. Take the report and the anchors; more labels need a new plan."
         return Step(words, "Read the report", address("results", audit))
+    if has_stopped(audit.plan, look.result, standing.drawn):
+        words = "This is a stop that the plan named. Take the report and the anchors."
+        return Step(words, "Read the report", address("results", audit))
     if standing.settled < standing.drawn:
         words = f"{standing.drawn - standing.settled:,} of {standing.drawn:,} drawn cases are still to be settled."
         return Step(words, "Watch it", address("monitor", audit))
-    return _all_settled_step(standing)
+    words = "All drawn cases are settled, and the target is not reached. Draw more cases."
+    return Step(words, "Extend the sample", address("extend", audit))
 
 
 def _draft_step(standing: Standing) -> Step:
@@ -97,15 +101,6 @@ def _draft_step(standing: Standing) -> Step:
         return Step(words, "See why", address("plan", audit))
     words = "Read the integrity report. Then register the plan: only then is a sample drawn."
     return Step(words, "Go to the plan", address("plan", audit))
-
-
-def _all_settled_step(standing: Standing) -> Step:
-    audit = standing.audit
-    if standing.reached or audit.plan["policy"] == "planned":
-        words = "All drawn cases are settled: this is the stop that the plan named."
-        return Step(words, "Read the report", address("results", audit))
-    words = "All drawn cases are settled, and the target is not reached. Draw more cases."
-    return Step(words, "Extend the sample", address("extend", audit))
 
 
 def audits_of(project: Project) -> QuerySet[Audit]:
@@ -131,9 +126,6 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
     """Where each stands, in as many queries for fifty as for one."""
     drawn = _drawn(audits)
     looks = _last_looks(audits)
-    reached = set(
-        Outlook.objects.filter(look__in=looks.values(), state="reached").values_list("look__audit", flat=True)
-    )
     jobs = {job.audit_id: job for job in Job.objects.filter(audit__in=audits, state__in=OPEN)}
     drafts = [audit for audit in audits if audit.state == AuditState.DRAFT]
     failing, undrawable = _failing(drafts), _undrawable(drafts)
@@ -148,7 +140,6 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
             drawn=drawn[audit.pk],
             settled=settled.get(audit.pk, 0),
             look=looks.get(audit.pk),
-            reached=audit.pk in reached,
             passed=audit.pk not in failing,
             drawable=audit.pk not in undrawable,
             job=jobs.get(audit.pk),

@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from adjudication.models import SettlementHow
 from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
-from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, needed_words, saving_words
+from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, remaining_words, saving_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
-from audits.monitor import outlook_of
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of
 from audits.progress import progress_of
@@ -120,17 +119,16 @@ def _drawn_rows(audit: Audit, labels: Mapping[str, int]) -> list[StratumPlan]:
 
 
 def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
-    outlook = outlook_of(audit)
-    needed = {row["name"]: row["labels"] for row in outlook.strata} if outlook else {}
+    look = last_look(audit)
+    needed = look.remaining["n"] if look and look.remaining else {}
     rows = [
         StratumPlan(one.name, one.size, one.drawn, one.counting, needed.get(one.name), f"labels-{place}")
         for place, one in enumerate(progress_of(audit, now).strata)
     ]
-    closed = is_closed(last_look(audit))
+    closed = is_closed(look)
     return audit_context(audit, "plan") | {
         "rows": rows,
-        "outlook": outlook,
-        "needed_words": needed_words(outlook, half_width_of(audit)),
+        "remaining_words": remaining_words(look.remaining, half_width=half_width_of(audit)) if look else "",
         "closed": closed,
         "may_extend": audit.state == AuditState.REGISTERED and not closed,
         "plan_url": address("plan", audit),

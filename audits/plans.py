@@ -44,3 +44,16 @@ def strata_plan(audit: Audit) -> StrataPlan:
         force_blocking=audit.review["adjudicate_all_blocking_transitions"],
         seed=audit.plan["seed"],
     )
+
+
+def has_stopped(plan: Mapping[str, Any], result: Mapping[str, Any], drawn: int) -> bool:
+    """Whether this look is one at which its policy allows to stop: every case drawn is settled or the target
+    width is reached (`planned`), the final look (`monitored`), or the target width (`anytime`)."""
+    if result["interval"] is None:
+        return False
+    if plan["policy"] == "planned":
+        return bool(result["n"] == drawn or result["final"])
+    if plan["policy"] == "monitored":
+        return bool(result["final"])
+    half_width = target_half_width(plan)
+    return half_width is not None and bool(result["interval"]["half_width"] <= half_width)

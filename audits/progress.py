@@ -119,7 +119,11 @@ def progress_of(audit: Audit, now: datetime) -> Progress:
     """Where the audit stands at this moment; a lease that has run out holds nothing up."""
     items = Counter(dict(audit.queue.items.values_list("state").annotate(Count("pk"))))
     reviews = Counter(
-        dict(Review.objects.filter(item__queue=audit.queue, surplus=False).values_list("kind").annotate(Count("pk")))
+        dict(
+            Review.objects.filter(item__queue=audit.queue, surplus=False, withdrawal=None)
+            .values_list("kind")
+            .annotate(Count("pk"))
+        )
     )
     strata = _strata(audit, now)
     in_sample = sum(stratum.counting + stratum.waiting for stratum in strata)

@@ -7,8 +7,9 @@ from typing import Any
 from django.db.models import Max, QuerySet
 from django.db.models.fields.json import KT
 
-from adjudication.models import ItemState, Reference, Settlement
+from adjudication.models import ItemState, Label, Reference, Settlement, SlotKind
 from audits.models import Audit, AuditState, Look
+from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
 from judges.selectors import pairs_of
 
@@ -92,6 +93,20 @@ def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
     return Settlement.objects.filter(pk__in=latest)
 
 
+def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
+    """(case id, version) -> system version -> the reference in force."""
+    rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
+        "settlement__item__case__case_id",
+        "settlement__item__case__version",
+        "artifact__system_version",
+        "label",
+    )
+    found: dict[tuple[str, int], dict[int, str]] = {}
+    for case_id, version, system, label in rows.iterator():
+        found.setdefault((case_id, version), {})[system] = label
+    return found
+
+
 def _labels_by_case(audit: Audit) -> dict[int, dict[int, str]]:
     """Case -> system version -> the reference in force."""
     rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
@@ -115,6 +130,23 @@ def known_references(audit: Audit) -> dict[int, str]:
         .order_by("pk")
     )
     return dict(rows.values_list("artifact", "label"))
+
+
+def reviewer_agreement(audit: Audit) -> Agreement:
+    """Agreement of independent reviewers on the artifacts that two or more of them labelled; adjudications are
+    no independent voices."""
+    labels = Label.objects.filter(
+        review__item__queue=audit.queue,
+        review__kind=SlotKind.REVIEW,
+        review__surplus=False,
+        review__withdrawal=None,
+        label__isnull=False,
+    )
+    latest: dict[int, dict[int, str]] = {}
+    rows = labels.order_by("review__revision", "pk").values_list("artifact", "review__author", "label")
+    for artifact, author, label in rows.iterator():
+        latest.setdefault(artifact, {})[author] = str(label)
+    return agreement([list(by_author.values()) for by_author in latest.values()])
 
 
 def looks_of(audit: Audit) -> QuerySet[Look]:

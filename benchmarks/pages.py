@@ -71,9 +71,9 @@ def prepare(folder: Path, cases: int) -> dict[str, Any]:
     from django.utils import timezone
 
     from audits.manifest import load_manifest
+    from audits.services.charts import chart_bring_up_to_date
     from audits.services.opening import audit_open
     from audits.services.registering import audit_register
-    from audits.services.sizing import outlook_bring_up_to_date
     from audits.synthetic import synthetic_project
     from core.services import operator_at
 
@@ -87,7 +87,7 @@ def prepare(folder: Path, cases: int) -> dict[str, Any]:
     audit_register(audit=audit, actor=operator_at(project="bench", now=now), now=now)
     registered = time.monotonic() - started
     settled = settle(audit)
-    outlook_bring_up_to_date(audit=audit, now=timezone.now())
+    chart_bring_up_to_date(audit=audit, now=timezone.now())
     return {
         "cases": cases,
         "drawn": audit.draws.count(),

@@ -23,5 +23,5 @@ def load_ahead(**_: Any) -> None:
 
 
 def _load_heavy_modules() -> None:
-    for module in ("audits.services.looks", "audits.services.sizing", "altair", "vl_convert"):
+    for module in ("audits.services.looks", "audits.services.charts", "altair", "vl_convert"):
         import_module(module)

@@ -106,8 +106,8 @@ CONTENT_SECURITY_POLICY = {
 
 # Role -> the pages that it begins with, in order: (what the link says, the route's name).
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
-    "reviewer": [],
-    "adjudicator": [],
+    "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
+    "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
     "lead": [("Audits", "audits:list"), ("New audit", "audits:new")],
     "owner": [("Audits", "audits:list"), ("New audit", "audits:new")],
 }

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
 from core.models import Role
 
@@ -45,5 +46,5 @@ def links_of(project: str, role: Role, path: str = "") -> list[Link]:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """The context processor."""
-    return {"frame": page_frame(request)}
+    """The context processor. Lazy: a page without a frame, such as that of an error, asks for none."""
+    return {"frame": SimpleLazyObject(lambda: page_frame(request))}

@@ -30,7 +30,8 @@ class SideReport:
         self.judged += 1
         self.states[side.state] += 1
         self.provenance[side.provenance] += 1
-        if side.raw_label:
+        # A stale reading's label was never held against the mapping.
+        if side.state in (ReadingState.VALID, ReadingState.UNMAPPED):
             self.raw_labels[side.raw_label] += 1
         if side.state == ReadingState.UNMAPPED:
             self.unmapped_labels[side.raw_label] += 1

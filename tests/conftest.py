@@ -51,9 +51,10 @@ def celery_broker(broker: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cele
     _forget_connections()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def worker(broker: str, django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real worker process on the run's broker and test database; yields its node name.
+    """A real worker process on the run's broker and test database, for one test: left running it would
+    take the messages that another test counts. Yields its node name.
 
     A test that uses it needs `celery_broker` to publish, and `transactional_db`: another process sees
     only what is committed.

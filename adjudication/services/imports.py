@@ -1,7 +1,7 @@
 """Labels that people gave elsewhere, taken in with an author each."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -23,7 +23,7 @@ from adjudication.services.settlements import announce_settlements, settlement_n
 from core.errors import InputError, Problem
 from core.models import Author
 
-Labels = Mapping[int, str]  # artifact -> label
+Labels = Mapping[int, str | None]  # artifact -> label; None: cannot judge, which only an answer given here says
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ImportedAnswers:
     item: Item
     artifacts: tuple[int, ...]
     by_author: Mapping[int, Labels]  # author -> labels
-    final: Labels
+    final: Mapping[int, str]
     row: int  # of the file, for messages
 
 
@@ -49,6 +49,8 @@ class Imported:
 
 @dataclass(frozen=True)
 class _Outcome:
+    """`answers` are those to store; the decision is made from them and from all that were there already."""
+
     answers: ImportedAnswers
     decision: dict[int, str]
     how: SettlementHow | None
@@ -64,10 +66,12 @@ def labels_import(
     """
     imported = Imported()
     fresh = _without_known(queue, list(rows), file, imported)
-    outcomes = [_Outcome(answers, *_decide(answers)) for answers in fresh]
+    outcomes = [_Outcome(answers, *_decide(whole)) for answers, whole in fresh]
     _store_reviews(outcomes, adjudicator, now, imported)
     settled = [outcome for outcome in outcomes if outcome.how and outcome.answers.item.state != ItemState.SETTLED]
-    imported.waiting = sum(outcome.how is None for outcome in outcomes)
+    imported.waiting = sum(
+        outcome.how is None and outcome.answers.item.state != ItemState.SETTLED for outcome in outcomes
+    )
     if settled:
         _settle(queue, settled, actor, now)
     for outcome in settled:
@@ -87,8 +91,8 @@ def _decide(answers: ImportedAnswers) -> tuple[dict[int, str], SettlementHow | N
         given = {labels[artifact] for labels in answers.by_author.values() if artifact in labels}
         if artifact in answers.final:
             decision[artifact] = answers.final[artifact]
-        elif len(given) == 1:
-            decision[artifact] = given.pop()
+        elif len(given) == 1 and (label := given.pop()) is not None:
+            decision[artifact] = label
     if set(decision) != set(answers.artifacts):
         return decision, None
     voices = [labels for labels in answers.by_author.values() if set(labels) == set(answers.artifacts)]
@@ -102,13 +106,21 @@ def _decide(answers: ImportedAnswers) -> tuple[dict[int, str], SettlementHow | N
     return decision, SettlementHow.ADJUDICATED
 
 
-def _without_known(queue: Queue, rows: list[ImportedAnswers], file: str, imported: Imported) -> list[ImportedAnswers]:
-    """The rows with the labels that are stored already taken out."""
+def _without_known(
+    queue: Queue, rows: list[ImportedAnswers], file: str, imported: Imported
+) -> list[tuple[ImportedAnswers, ImportedAnswers]]:
+    """Each row without the labels that are stored already, and with all that are stored."""
     stored: dict[tuple[int, int], dict[int, str | None]] = {}
-    for item, author, artifact, label in Label.objects.filter(
-        review__item__queue=queue, review__item__in=[row.item.pk for row in rows]
-    ).values_list("review__item", "review__author", "artifact", "label"):
-        stored.setdefault((item, author), {})[artifact] = label
+    voices: dict[int, dict[int, Labels]] = {}
+    for item, author, surplus, artifact, label in (
+        Label.objects.filter(review__item__queue=queue, review__item__in=[row.item.pk for row in rows])
+        .order_by("review__revision")
+        .values_list("review__item", "review__author", "review__surplus", "artifact", "label")
+    ):
+        labels = stored.setdefault((item, author), {})
+        labels[artifact] = label
+        if not surplus:
+            voices.setdefault(item, {})[author] = labels
     fresh, problems = [], []
     for row in rows:
         new_authors: dict[int, Labels] = {}
@@ -124,19 +136,16 @@ def _without_known(queue: Queue, rows: list[ImportedAnswers], file: str, importe
                         "this author has answered the case otherwise before",
                         file=file,
                         row=row.row,
-                        value=", ".join(labels.values()),
+                        value=", ".join(str(label) for label in labels.values()),
                         allowed="the stored labels: " + ", ".join(str(label) for label in there.values()),
                     )
                 )
         if new_authors or row.item.state != ItemState.SETTLED:
-            fresh.append(row if len(new_authors) == len(row.by_author) else _only(row, new_authors))
+            everyone = voices.get(row.item.pk, {}) | new_authors
+            fresh.append((replace(row, by_author=new_authors), replace(row, by_author=everyone)))
     if problems:
         raise InputError(problems)
     return fresh
-
-
-def _only(row: ImportedAnswers, by_author: Mapping[int, Labels]) -> ImportedAnswers:
-    return ImportedAnswers(row.item, row.artifacts, by_author, row.final, row.row)
 
 
 def _store_reviews(outcomes: list[_Outcome], adjudicator: Author, now: datetime, imported: Imported) -> None:

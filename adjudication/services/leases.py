@@ -1,17 +1,39 @@
 """Who holds a slot now."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 
-from adjudication.models import Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState
+from adjudication.models import Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
+from adjudication.selectors import slots_open_to
 from core.access import require_role
 from core.errors import Problem, Refused
-from core.models import Author, Membership, Role
+from core.models import Author, Project, Role
 
 LEASE = timedelta(minutes=30)
 MOST_TRIES = 100  # a try is lost only to somebody else's success
+
+
+class LeaseLost(Refused):
+    """The slot went to somebody else, or is not needed any more."""
+
+    def __init__(self) -> None:
+        super().__init__(Problem("the lease has ended; the item may be with somebody else now"))
+
+
+def work_claim(*, project: Project, actor: Author, now: datetime) -> Lease | None:
+    """What this person works on next, whatever queue it is in: what they took last, or else the next open slot."""
+    leases_expire(now=now)
+    if lease := _held(actor, item__queue__project=project):
+        return lease_renew(lease=lease, actor=actor, now=now)
+    open_slots = Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)
+    for queue in Queue.objects.filter(Exists(open_slots), project=project).order_by("pk"):
+        if lease := slot_claim(queue=queue, actor=actor, now=now):
+            return lease
+    return None
 
 
 def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
@@ -22,11 +44,13 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
     are ended here, so that no worker has to run for an abandoned item to be served again.
     """
     role = require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)
+    if queue.project_id != actor.project_id:
+        raise Refused(Problem(f"{actor} is no member of the project of this queue"))
     leases_expire(now=now)
-    held = Lease.objects.filter(slot__queue=queue, author=actor, ended_at__isnull=True).first()
-    if held:
-        return lease_renew(lease=held, actor=actor, now=now)
     for _ in range(MOST_TRIES):
+        # Asked at every try: it may be this person's own other window that was faster.
+        if held := _held(actor, item__queue=queue):
+            return lease_renew(lease=held, actor=actor, now=now)
         try:
             with transaction.atomic():
                 slot = _next_slot(queue, actor, role)
@@ -35,7 +59,7 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
                 return Lease.objects.create(
                     slot=slot, item_id=slot.item_id, author=actor, taken_at=now, expires_at=now + LEASE
                 )
-        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
+        except IntegrityError:  # a constraint on live leases: somebody was faster
             continue
     raise Refused(Problem("too many people claim at this moment; try again"))
 
@@ -47,54 +71,43 @@ def leases_expire(*, now: datetime) -> int:
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
+    _take_back(lease, now)
     renewed = Lease.objects.filter(pk=lease.pk, author=actor, ended_at__isnull=True).update(expires_at=now + LEASE)
     if renewed != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+        raise LeaseLost
     lease.expires_at = now + LEASE
     return lease
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
+    _take_back(lease, now)
     ended = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True).update(ended_at=now, end=end)
     if ended != 1:
-        raise Refused(Problem("the lease has ended; the item may be with somebody else now"))
+        raise LeaseLost
     lease.ended_at, lease.end = now, end
 
 
+def _held(actor: Author, **where: Any) -> Lease | None:
+    """What this person took last: an item that came back to them goes before the one they had begun."""
+    return Lease.objects.filter(author=actor, ended_at__isnull=True, **where).order_by("taken_at", "pk").last()
+
+
+def _take_back(lease: Lease, now: datetime) -> None:
+    """Make an expired lease live again where its slot waits for an answer and nobody has taken it since."""
+    with suppress(IntegrityError), transaction.atomic():  # one_live_lease_per_slot: somebody has
+        Lease.objects.filter(pk=lease.pk, end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN).update(
+            ended_at=None, end="", expires_at=now + LEASE
+        )
+
+
 def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
-    open_slots = _open_to(queue, actor)
-    kinds = [SlotKind.ADJUDICATION, SlotKind.REVIEW] if role == Role.ADJUDICATOR else [SlotKind.REVIEW]
+    open_slots = slots_open_to(actor, role, Slot.objects.filter(queue=queue))
     for skipped in (False, True):  # what this person skipped comes back only when nothing else waits
-        for kind in kinds:
+        for kind in (SlotKind.ADJUDICATION, SlotKind.REVIEW):
             slots = open_slots.filter(kind=kind, was_skipped=skipped)
-            if role == Role.ADJUDICATOR and kind == SlotKind.REVIEW:
-                slots = _leaving_an_adjudicator(slots, actor)
             if connection.features.has_select_for_update_skip_locked:
                 slots = slots.select_for_update(skip_locked=True, of=("self",))
             slot = slots.order_by("-urgent", "rank", "n").first()
             if slot:
                 return slot
     return None
-
-
-def _leaving_an_adjudicator(slots: QuerySet[Slot], actor: Author) -> QuerySet[Slot]:
-    """Slots that an adjudicator may review while another one remains who could settle a conflict there."""
-    members = Membership.objects.filter(project=actor.project_id, role=Role.ADJUDICATOR)
-    adjudicators = Author.objects.filter(project=actor.project_id, user__in=members.values("user"))
-    if adjudicators.count() < 2:
-        return slots.none()
-    item = OuterRef("item")
-    answered = Review.objects.filter(item=item, author__in=adjudicators)
-    held = Lease.objects.filter(item=item, author__in=adjudicators, ended_at__isnull=True)
-    return slots.filter(~Exists(answered), ~Exists(held))
-
-
-def _open_to(queue: Queue, actor: Author) -> QuerySet[Slot]:
-    """Open slots that nobody holds, of items on which this person has not answered."""
-    item = OuterRef("item")
-    return (
-        Slot.objects.filter(queue=queue, state=SlotState.OPEN)
-        .filter(~Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True)))
-        .filter(~Exists(Review.objects.filter(item=item, author=actor)))
-        .annotate(was_skipped=Exists(Skip.objects.filter(item=item, author=actor)))
-    )

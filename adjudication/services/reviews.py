@@ -12,6 +12,7 @@ from adjudication.models import (
     Label,
     Lease,
     LeaseEnd,
+    Presentation,
     Review,
     ReviewReason,
     Skip,
@@ -19,6 +20,8 @@ from adjudication.models import (
     SlotKind,
     SlotState,
 )
+from adjudication.reasons import check_reasons
+from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
@@ -26,6 +29,9 @@ from core.access import role_of
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author, Membership, Role
+from core.texts import require_storable
+
+LONGEST_CODE = 60
 
 Answers = Mapping[int, str | None]  # artifact -> label, or None for *cannot judge*
 
@@ -53,6 +59,8 @@ def review_submit(
     if lease.end == LeaseEnd.SUBMITTED:
         return Review.objects.filter(item=item, author=actor).latest("revision")
     check_answers(item, answers)
+    check_words(reasons, rationale)
+    check_reasons(reasons, rationale)
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
     review = Review.objects.create(
@@ -61,6 +69,7 @@ def review_submit(
         revision=1 + (item.reviews.filter(author=actor).aggregate(last=Max("revision"))["last"] or 0),
         kind=lease.slot.kind,
         surplus=surplus,
+        presentation=Presentation.objects.filter(item=item, author=actor).first(),
         rationale=rationale,
         seconds=seconds,
         at=now,
@@ -69,6 +78,7 @@ def review_submit(
         Label(review=review, artifact_id=artifact, label=label) for artifact, label in answers.items()
     )
     ReviewReason.objects.bulk_create(ReviewReason(review=review, code=code) for code in dict.fromkeys(reasons))
+    draft_drop(item.pk, actor)
     event_record(name="adjudication.review-submitted", actor=actor, now=now, payload={"review": review.pk})
     if not surplus:
         item_resolve(item=item, actor=actor, now=now)
@@ -85,6 +95,12 @@ def check_answers(item: Item, answers: Answers) -> None:
         raise InputError(Problem("not a label of the scale", value=wrong[0], allowed=", ".join(labels)))
 
 
+def check_words(reasons: Sequence[str], rationale: str) -> None:
+    require_storable("rationale", rationale)
+    for code in reasons:
+        require_storable("reasons", code, longest=LONGEST_CODE)
+
+
 def _slot_answered(slot: Slot) -> bool:
     """False where the item got all it needed while this answer was under way."""
     try:
@@ -97,6 +113,7 @@ def _slot_answered(slot: Slot) -> bool:
 @transaction.atomic
 def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -> None:
     """Pass an item on. It goes first to the next reviewer, and after all have skipped it to the adjudicator."""
+    require_storable("reason", reason)
     item = Item.objects.select_for_update().get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
@@ -112,5 +129,7 @@ def _all_have_skipped(item: Item, actor: Author) -> bool:
     """Whether no reviewer is left who has neither skipped nor answered this item."""
     reviewers = Membership.objects.filter(project=item.queue.project_id, role=Role.REVIEWER).values("user")
     left = Author.objects.filter(project=item.queue.project_id, user__in=reviewers)
-    done = set(item.skips.values_list("author", flat=True)) | set(item.reviews.values_list("author", flat=True))
+    done = set(item.skips.values_list("author", flat=True)) | set(
+        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
+    )
     return role_of(actor) == Role.REVIEWER and not left.exclude(pk__in=done).exists()

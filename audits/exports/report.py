@@ -1,6 +1,7 @@
 """The report of an audit: one self-contained page, and the same content as JSON."""
 
 import json
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,19 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from audits.exports.charts import CHART_TITLE, evenly, width_curve
-from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words
+from audits.exports.pool import estimate_command, pool_write
+from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
 from audits.models import Audit, AuditState, Frame
 from audits.plans import half_width_of
 from audits.progress import progress_of
-from audits.selectors import known_cells, last_look, looks_listed, looks_of, standing_settlements
+from audits.selectors import (
+    known_cells,
+    last_look,
+    looks_listed,
+    looks_of,
+    reviewer_agreement,
+    standing_settlements,
+)
 from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Comparison, Reader, Run
@@ -47,6 +56,10 @@ def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
         "settled_how": dict(settled_how(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
+        "remaining": look.remaining if look else None,
+        "secondary": look.secondary if look else None,
+        "agreement": asdict(reviewer_agreement(audit)),
+        "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
         "looks": list(looks_of(audit).values("watermark", "labels", "point", "low", "high")),
     }
 
@@ -76,6 +89,7 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime, chart: str | 
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
         "gain_words": gain_words(look.result) if look else "",
+        "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
         "interval_words": interval_words(look.result) if look else "",
         "chart": chart,
         "chart_title": CHART_TITLE,
@@ -92,10 +106,14 @@ def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     """Write `report.html` and `report.json` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     data = report_data(audit, now)
-    html, plain = folder / "report.html", folder / "report.json"
+    html, plain, pool = folder / "report.html", folder / "report.json", folder / "pool.csv"
+    files = [html, plain]
+    if audit.state == AuditState.REGISTERED:
+        pool_write(audit, pool)
+        files.append(pool)
     html.write_text(report_html(audit, data, now), encoding="utf-8")
     plain.write_text(report_json(data), encoding="utf-8")
-    return {"files": [str(html), str(plain)], "report": data}
+    return {"files": [str(file) for file in files], "report": data}
 
 
 def report_json(data: dict[str, Any]) -> str:

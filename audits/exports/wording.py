@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from audits.models import Outlook
 from audits.templatetags.figures import percent, points, signed_points
 
 POLICIES = {
@@ -94,17 +93,17 @@ def gain_words(result: dict[str, Any]) -> str:
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."
 
 
-def needed_words(outlook: Outlook | None, half_width: float | None) -> str:
-    """How many labels the target still needs, with how sure that is."""
-    if outlook is None or half_width is None or outlook.more is None:
-        return ""
-    target = f"The target of ±{points(half_width)} points"
-    if outlook.state == "cannot tell yet":
-        return f"{target}: labels still needed: {outlook.reason}."
-    if outlook.state == "reached":
-        return f"{target} needs no further label."
-    sure = f", between {outlook.least:,} and {outlook.most:,} as far as these labels can tell" if outlook.least else ""
-    return f"{target} needs about {outlook.more:,} more settled labels{sure}."
+def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | None) -> str:
+    """How many more labels reach the target, with the range that the uncertainty of the variances implies."""
+    if remaining is None or half_width is None:
+        return "The plan has no target width."
+    goal = f"±{points(half_width)} points"
+    if remaining["state"] == "reached":
+        return f"No more labels are needed for {goal}."
+    if remaining["state"] == "cannot tell yet":
+        return f"How many more labels reach {goal} cannot be told yet: {remaining['reason']}."
+    least, most = remaining["least"], remaining["most"]
+    return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
 
 
 def saving_words(without_judge: int | None, saving: float | None) -> str:

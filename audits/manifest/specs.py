@@ -30,7 +30,8 @@ class ReviewSpec:
 
 @dataclass(frozen=True)
 class PlanSpec:
-    """`allocation` says, for the groups `disagree` and `agree`, how many labels: by target, all, or so many."""
+    """`allocation` says, for the groups `disagree`, `agree` and `identical`, how many labels: by target, all, or so
+    many. `identical` are byte-identical pairs of an upgrade."""
 
     estimand: str
     target: Literal["pool", "traffic"]

@@ -1,7 +1,7 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
-from audits.models.prepared import DraftSizing, Outlook
+from audits.models.prepared import DraftSizing, LookChart
 
 __all__ = [
     "Audit",
@@ -14,7 +14,7 @@ __all__ = [
     "JobKind",
     "JobState",
     "Look",
-    "Outlook",
+    "LookChart",
     "Registration",
     "Stratum",
     "StratumKind",

@@ -23,6 +23,8 @@ class Look(AppendOnly):
     high = models.FloatField(null=True)
     final = models.BooleanField(default=False)
     result = models.JSONField()
+    secondary = models.JSONField(null=True)  # secondary estimates, at a look at which the audit may stop
+    remaining = models.JSONField(null=True)  # the sizing of what is left; null where the plan has no target
 
     class Meta:
         constraints = [

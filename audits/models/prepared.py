@@ -25,25 +25,16 @@ class DraftSizing(AppendOnly):
         return f"sizing of {self.audit}"
 
 
-class Outlook(models.Model):
-    """What the worker prepares for the pages beside a look: the chart up to it, and the labels still needed.
+class LookChart(models.Model):
+    """The chart of the looks up to one, drawn by the worker: no page draws.
 
-    A cache: it can be made again from the looks and labels, and only the last look of an audit keeps one.
-    `strata` lists {name, labels, more}: totals that reach the target, and how many of them are not settled yet.
+    A cache, which can be made again from the looks: only the last drawn look of an audit keeps one. It is empty
+    while no look has an interval.
     """
 
-    look = models.OneToOneField(Look, models.CASCADE, related_name="outlook")
-    chart = models.TextField(blank=True)
-    state = models.CharField(max_length=20)  # "ok", "reached" or "cannot tell yet"; "no target" without one
-    reason = models.TextField(blank=True)
-    strata = models.JSONField(default=list)
-    more = models.PositiveIntegerField(null=True)
-    least = models.PositiveIntegerField(null=True)
-    most = models.PositiveIntegerField(null=True)
-    projected = models.FloatField(null=True)
-    without_judge = models.PositiveIntegerField(null=True)
-    saving = models.FloatField(null=True)
+    look = models.OneToOneField(Look, models.CASCADE, related_name="chart")
+    svg = models.TextField(blank=True)
     made_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"outlook at {self.look}"
+        return f"chart at {self.look}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from adjudication.models import Item
+from adjudication.models import Item, ItemState
 from adjudication.services.imports import Imported, ImportedAnswers, labels_import
 from adjudication.services.queues import NewItem, items_add
 from audits.models import Audit
@@ -62,17 +62,27 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
     tally = Tally()
     rows = list(_rows_by_case(audit, read_labels(path, source, case_index(audit), tally=tally), source))
     report = ReviewImport(file=path.name, tally=tally)
-    drawn = set(audit.draws.values_list("case", flat=True))
-    outside = [row for row in rows if row.case not in drawn]
-    report.not_drawn = len(outside)
-    if outside and scope == "drawn or refused":
-        raise InputError(_not_drawn(path.name, outside))
-    if scope == "drawn only":
-        rows = [row for row in rows if row.case in drawn]
     with transaction.atomic():
+        _lock(audit)
+        drawn = set(audit.draws.values_list("case", flat=True))
+        outside = [row for row in rows if row.case not in drawn]
+        report.not_drawn = len(outside)
+        if outside and scope == "drawn or refused":
+            raise InputError(_not_drawn(path.name, outside))
+        if scope == "drawn only":
+            rows = [row for row in rows if row.case in drawn]
         for chunk in chunks(rows):
             _merge(report.imported, _import_chunk(audit, source, chunk, path.name, actor, now))
     return report
+
+
+def _lock(audit: Audit) -> None:
+    """Imports and extensions of an audit go one after the other. Items are locked before any settlement is
+    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other."""
+    Audit.objects.select_for_update().get(pk=audit.pk)
+    unsettled = audit.queue.items.exclude(state=ItemState.SETTLED).order_by("pk")
+    for _ in unsettled.select_for_update().values_list("pk").iterator():
+        pass
 
 
 def review_source(audit: Audit, path: Path) -> ReviewSource:

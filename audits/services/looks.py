@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -11,9 +12,11 @@ from django.db.models import Max, Q
 from adjudication.models import Queue
 from audits.frames import pool_of
 from audits.models import Audit, AuditState, Look
-from audits.plans import estimate_arguments, target_half_width
+from audits.plans import estimate_arguments, has_stopped, target_half_width
+from audits.secondary import secondary_findings
 from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
+from audits.stats.remaining import remaining_audit
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -73,7 +76,11 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
     # The watermark is read before the labels: whatever it counts has been committed.
     watermark, registration = _settled(audit), audit.registrations.latest("n")
     pool = pool_of(audit, watermark=watermark, registration=registration.n)
-    result = estimate(pool, **estimate_arguments(audit.plan), half_width=target_half_width(audit.plan))
+    half_width = target_half_width(audit.plan)
+    estimated = estimate(pool, **estimate_arguments(audit.plan), half_width=half_width)
+    result = estimated.as_dict()
+    stopped = has_stopped(audit.plan, result, drawn=sum(registration.labels.values()))
+    remaining = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width) if half_width else None
     try:
         with transaction.atomic():
             return Look.objects.create(
@@ -82,12 +89,16 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 watermark=watermark,
                 at=now,
                 code_version=VERSION,
-                labels=result.n,
-                point=result.point,
-                low=result.interval.low if result.interval else None,
-                high=result.interval.high if result.interval else None,
-                final=result.final,
-                result=result.as_dict(),
+                labels=estimated.n,
+                point=estimated.point,
+                low=estimated.interval.low if estimated.interval else None,
+                high=estimated.interval.high if estimated.interval else None,
+                final=estimated.final,
+                result=result,
+                secondary=secondary_findings(pool, level=audit.plan["level"], by=audit.plan["strata_by"])
+                if stopped
+                else None,
+                remaining=asdict(remaining) if remaining else None,
             )
     except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
         log.info("look %s of audit %s is there already", watermark, audit.pk)

@@ -20,8 +20,9 @@ from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import SIDES, SideName, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
-from judges.services.cases import Loaded, artifacts_load, case_set_load
+from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_open
+from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
 from judges.summaries import summary_of
@@ -41,7 +42,7 @@ class FileReading:
     file: str
     what: str
     tally: Tally
-    loaded: Loaded = field(default_factory=Loaded)
+    loaded: LoadCounts = field(default_factory=LoadCounts)
 
     def as_dict(self) -> dict[str, Any]:
         return {"file": self.file, "what": self.what, **asdict(self.tally), **asdict(self.loaded)}
@@ -104,14 +105,31 @@ def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex
     for _ in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
         pass
     problems.raise_if_any()
-    for source in manifest.sources:
-        for _ in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
-            pass
+    _check_sources(manifest, index, problems, progress)
     for review in manifest.reviews:
         for _ in read_labels(manifest.path(review), review, index, problems=problems):
             pass
     problems.raise_if_any()
     return index
+
+
+def _check_sources(manifest: Manifest, index: CaseIndex, problems: Problems, progress: Progress) -> None:
+    """Artifacts first, wherever they stand: a judgment is of an artifact."""
+    answered: dict[str, set[str]] = {side.system_version: set() for side in manifest.sides.values()}
+    for source in manifest.sources:
+        if not source.judgments_of:
+            rows = progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally()))
+            cases = {row.case_id for row in rows}
+            for side in source.artifacts_of:
+                answered[manifest.sides[side].system_version] |= cases
+    sound = not problems.total
+    for source in manifest.sources:
+        if source.judgments_of:
+            system = manifest.sides[source.judgments_of].system_version
+            for row in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
+                if sound and row.case_id not in answered[system]:
+                    what = f"a judgment of a case for which {system} has no artifact"
+                    problems.add(Problem(what, file=source.file, row=row.number, value=row.case_id))
 
 
 def _located(manifest: Manifest) -> tuple[Any, Source]:

@@ -19,7 +19,7 @@ from audits.samples import extended_sample
 from audits.selectors import known_references, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
-from audits.stats.projection import initial_allocation
+from audits.stats.remaining import remaining_audit
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
@@ -211,12 +211,7 @@ def labels_to_target(audit: Audit) -> dict[str, int]:
     half_width = target_half_width(audit.plan)
     if half_width is None:
         raise InputError(Problem("the plan has no target width", key="plan.half_width", allowed="--add STRATUM=LABELS"))
-    plan, latest = audit.plan, audit.registrations.latest("n")
-    wanted = initial_allocation(
-        pool_of(audit, watermark=audit.queue.settled, registration=latest.n),
-        **estimate_arguments(plan),
-        half_width=half_width,
-        requests={},
-        agree_minimum=plan["agree_minimum"],
-    )
-    return {name: max(number, latest.labels.get(name, 0)) for name, number in wanted.items()}
+    latest = audit.registrations.latest("n")
+    pool = pool_of(audit, watermark=audit.queue.settled, registration=latest.n)
+    sizing = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width)
+    return {name: max(number, latest.labels.get(name, 0)) for name, number in sizing.n.items()}

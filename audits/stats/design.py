@@ -165,7 +165,7 @@ def serving_order(allocations: Sequence[Mapping[str, int]]) -> list[tuple[str, i
 
     References
     ----------
-    M. L. Balinski and H. P. Young, Fair Representation (1982), appendix A (method of Webster).
+    M. L. Balinski and H. P. Young, Fair Representation (1982), on the method of Webster.
     """
     sequence: list[tuple[str, int]] = []
     reached: dict[str, int] = {}

@@ -158,6 +158,9 @@ ESTIMANDS: dict[str, Estimand] = {
             values=lambda cell, scale: (0.0, 1.0),
             is_zero=_never,
             judged=_nothing,
+            # Being right is no likelier in one cell than in another. Measured: cells cost width and coverage (0.93
+            # for 0.95), and strata keep accuracy new - accuracy old equal to the accuracy difference.
+            post_stratified=False,
         ),
     )
 }

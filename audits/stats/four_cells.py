@@ -19,6 +19,10 @@ CellName = Literal["both", "only_old", "only_new", "neither"]
 CELL_NAMES: tuple[CellName, ...] = ("both", "only_old", "only_new", "neither")
 
 
+# Published upgrades of one family lie at 0.09 to 0.14, changes of generation at 0.71 and 0.77.
+SAME_JUDGE, DIFFERENT_JUDGE = 0.2, 0.5
+
+
 @dataclass(frozen=True)
 class Share:
     """A share of the pool with its fixed-n interval, and the labelled cases it was seen in."""
@@ -180,7 +184,7 @@ def regression_share(pool: Pool, *, level: float = 0.95) -> Ratio:
 
     References
     ----------
-    G. Y. Zou and A. Donner, Statistics in Medicine 27 (2008) 1693-1702, section 4 (ratios by logarithms).
+    G. Y. Zou and A. Donner, Statistics in Medicine 27 (2008) 1693-1702 (ratios by logarithms).
     """
     z = z_value(level)
     lost, kept = _combined(_swap(pool), "only_old"), _combined(pool, "both")
@@ -268,6 +272,15 @@ def _independence_features(cell: Cell, key: Key) -> Sequence[float]:
 def _log_independence(means: "np.ndarray[tuple[int], np.dtype[np.complex128]]") -> complex:
     lost, old, new, answered = means
     return complex(np.log(lost) - np.log(old) - np.log(1 - new / answered))
+
+
+def independence_reading(ratio: float) -> str:
+    """What an independence ratio asks for; the bounds are conventions, not tests."""
+    if ratio > DIFFERENT_JUDGE:
+        return "a different judge: re-validate at full depth"
+    if ratio <= SAME_JUDGE:
+        return "mostly the same judge: a spot check may do"
+    return "between the same judge and a different one"
 
 
 def shares_of(counts: Mapping[CellName, int]) -> dict[str, float]:

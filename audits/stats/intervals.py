@@ -295,9 +295,11 @@ def satterthwaite_freedom(parts: Iterable[Moments]) -> float:
 
 def t_multiplier(z: float, freedom: float) -> float:
     """The t multiplier with the two-sided error of the normal multiplier `z`."""
+    alpha = two_sided_alpha(z)
     if math.isinf(freedom):
         return z
-    return float(-stdtrit(freedom, two_sided_alpha(z) / 2))
+    # Beyond z of about 38 the error is 0 in floating point: an early look of a sequential policy then says nothing.
+    return float(-stdtrit(freedom, alpha / 2)) if alpha > 0 else math.inf
 
 
 def satterthwaite_interval(point: float, parts: Iterable[Moments], z: float, *, extra: float = 0.0) -> Interval:

@@ -263,7 +263,7 @@ def initial_allocation(
         What the plan asks for. A stratum without a request is 'optimal'.
     agree_minimum : int
         At least so many from every stratum in which the judges agree, or all if it has fewer: errors that both
-        judges share are seen nowhere else.
+        judges share are seen nowhere else. Byte-identical outputs of an upgrade are exempt.
     min_labels : int
         At least so many from every stratum the estimand uses, since no interval exists before them.
     assumed : mapping of stratum to share, optional
@@ -320,7 +320,8 @@ def _floors(
     for name in pool.strata:
         cells = [cell for cell in pool.cells if cell.stratum == name]
         size = sum(cell.size for cell in cells)
-        agrees = all(cell.old == cell.new for cell in cells)
+        # Identical outputs of an upgrade cannot hide a difference: nothing has to be looked for there.
+        agrees = all(cell.old == cell.new and not cell.structural_zero for cell in cells)
         request = requests.get(name, "optimal")
         least = 0 if all(spec.is_zero(cell) for cell in cells) else min(size, min_labels)
         floors[name] = max(least, min(size, agree_minimum) if agrees else 0)

@@ -50,16 +50,17 @@ class Floor:
 
     def holds(self, regressed: float) -> bool:
         """Whether an upgrade's regressed share of all pairs is inside the floor: not distinguishable from a rerun."""
+        if self.cause != "rerun":
+            raise refused("order sensitivity is not a rerun floor", key="cause", value=self.cause, allowed="rerun")
         return self.regressed is not None and regressed <= self.regressed.high
 
 
-def floor(
+def rerun_floor(
     repeats: Mapping[str, Sequence[Label | None]],
     *,
     scale: Mapping[Label, float | None],
     references: Sequence[Label | None] | None = None,
     strata: Sequence[str] | None = None,
-    cause: Cause = "rerun",
     level: float = 0.95,
 ) -> Floor:
     """Compare all ordered pairs of repeats of one judge version on the same artifacts.
@@ -75,7 +76,6 @@ def floor(
         None where the case is not labelled. Sampled references need `strata`.
     strata : sequence of str, length N, optional
         The stratum of each case; references are the settled prefixes of their random orders. One stratum unless given.
-    cause : {'rerun', 'order'}
     level : float in (0, 1)
 
     Returns
@@ -86,12 +86,38 @@ def floor(
     Raises
     ------
     InputError
-        Unequal lengths, or no repeats.
+        Unequal lengths, no repeats, or a reference that is not on the scale.
 
     Notes
     -----
     A pair whose labels are equal cannot have regressed: unchanged cases are structural zeros and need no reference.
     """
+    return _floor("rerun", repeats, scale, references, strata, level)
+
+
+def order_sensitivity(
+    runs: Mapping[str, Sequence[Label | None]],
+    *,
+    scale: Mapping[Label, float | None],
+    references: Sequence[Label | None] | None = None,
+    strata: Sequence[str] | None = None,
+    level: float = 0.95,
+) -> Floor:
+    """The same comparison of runs that differ in presentation order; never called a rerun floor.
+
+    Parameters, returns and errors are those of `rerun_floor`.
+    """
+    return _floor("order", runs, scale, references, strata, level)
+
+
+def _floor(
+    cause: Cause,
+    repeats: Mapping[str, Sequence[Label | None]],
+    scale: Mapping[Label, float | None],
+    references: Sequence[Label | None] | None,
+    strata: Sequence[str] | None,
+    level: float,
+) -> Floor:
     if not repeats:
         raise refused("there are no repeats", key="repeats", value=0, allowed="two or more")
     cases = len(next(iter(repeats.values())))

@@ -34,3 +34,9 @@ def signed_points(value: float | None) -> str:
 def percent(value: float | None) -> str:
     """A share as per cent, without needless digits: 0.95 is `95 %`."""
     return "\N{EN DASH}" if value is None else f"{value * 100:.1f}".removesuffix(".0") + " %"
+
+
+@register.filter
+def ratio(value: float | None) -> str:
+    """A number without a unit, to three decimals: 0.3754 is `0.375`."""
+    return "\N{EN DASH}" if value is None else f"{value:.3f}"

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from audits.exports.anchors import anchor_lines
 from audits.exports.report import report_data, report_html, report_json, report_style
-from audits.models import Outlook
+from audits.models import LookChart
 from audits.selectors import require_registered
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
@@ -31,8 +31,8 @@ def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
     if kind == "json":
         answer = HttpResponse(report_json(data), content_type="application/json; charset=utf-8")
         return _saved_as(answer, f"{name}-report.json")
-    outlook = Outlook.objects.filter(look__audit=audit).order_by("-pk").first()
-    return _self_contained(HttpResponse(report_html(audit, data, now, chart=outlook.chart if outlook else "")))
+    chart = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
+    return _self_contained(HttpResponse(report_html(audit, data, now, chart=chart.svg if chart else "")))
 
 
 @for_leads

@@ -3,7 +3,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from audits.models import Outlook
+from audits.models import LookChart
 from audits.monitor import looks_page, monitor_context, watch_mark
 from audits.pages import audit_context
 from audits.views.access import audit_or_404, for_leads
@@ -42,5 +42,5 @@ def looks(request: ProjectRequest, name: str) -> HttpResponse:
 @require_GET
 def chart(request: ProjectRequest, name: str, look: int) -> HttpResponse:
     """The chart as an image: what an image shows runs nothing."""
-    outlook = get_object_or_404(Outlook.objects.exclude(chart=""), look=look, look__audit=audit_or_404(request, name))
-    return HttpResponse(outlook.chart, content_type="image/svg+xml")
+    found = get_object_or_404(LookChart.objects.exclude(svg=""), look=look, look__audit=audit_or_404(request, name))
+    return HttpResponse(found.svg, content_type="image/svg+xml")

@@ -3,25 +3,39 @@
 A short transaction per chunk lets reviewers' submits pass between them on SQLite's one writer.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.errors import Problem, Refused
+from judges.intake.problems import Problems
 from judges.models.loads import Loaded, LoadState
 
 CHUNK = 2000
 ABANDONED_AFTER = timedelta(minutes=5)
 
-Row = TypeVar("Row")
+
+class FileRow(Protocol):
+    """What every row of a file has: its number, and the case it is about."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def case_id(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=FileRow)
+Thing = TypeVar("Thing")
 Target = TypeVar("Target", bound=Loaded)
 
 
-def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def chunks(rows: Iterable[Thing]) -> Iterator[list[Thing]]:
     iterator = iter(rows)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk
@@ -44,6 +58,78 @@ def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] |
             return model._default_manager.create(**key, **(defaults or {}), touched_at=now)
     except IntegrityError as error:
         raise Refused(Problem(f"{model._meta.verbose_name} is being loaded by another process")) from error
+
+
+@dataclass
+class LoadCounts:
+    """What a load did: rows made, and rows that were there already with the same content."""
+
+    created: int = 0
+    duplicate: int = 0
+
+
+def load_rows(
+    target: Loaded,
+    rows: Iterable[Row],
+    *,
+    write: Callable[[list[Row]], None],
+    given: Callable[[Row], str],
+    stored: Callable[[list[str]], dict[str, str]],
+    count: Callable[[], int],
+    file: str,
+) -> LoadCounts:
+    """Write the rows chunk by chunk and complete the target; or, where it is complete, check that it holds
+    exactly these. A load that fails leaves nothing.
+
+    `write` stores a chunk. For the check, `given` hashes a row's content, `stored` gives the hashes that the
+    target holds by case id, and `count` how many rows it holds.
+    """
+    if target.state == LoadState.COMPLETE:
+        return _check_rows(target, rows, given, stored, count(), file)
+    counts = LoadCounts()
+    try:
+        for chunk in chunks(rows):
+            with transaction.atomic():
+                load_touch(target)
+                write(chunk)
+            counts.created += len(chunk)
+        load_complete(target)
+    except BaseException:
+        load_remove(target)
+        raise
+    return counts
+
+
+def _check_rows(
+    target: Loaded,
+    rows: Iterable[Row],
+    given: Callable[[Row], str],
+    stored: Callable[[list[str]], dict[str, str]],
+    count: int,
+    file: str,
+) -> LoadCounts:
+    counts, problems = LoadCounts(), Problems()
+    owner = f"{target._meta.verbose_name} {target}"
+    for chunk in chunks(rows):
+        there = stored([row.case_id for row in chunk])
+        for row in chunk:
+            if there.get(row.case_id) == given(row):
+                counts.duplicate += 1
+            else:
+                problems.add(_conflict(owner, file, row, there.get(row.case_id), given(row)))
+    # A part of what is there would pass for the whole.
+    if not problems.total and counts.duplicate != count:
+        what = f"{owner} is frozen with {count} rows, {counts.duplicate} given"
+        problems.add(Problem(what, file=file, allowed="the same rows, or a new version"))
+    problems.raise_if_any()
+    return counts
+
+
+def _conflict(owner: str, file: str, row: FileRow, stored: str | None, given: str) -> Problem:
+    what = f"{owner} is frozen and has nothing for case {row.case_id}"
+    if stored is not None:
+        what = f"{owner} holds case {row.case_id} with other content (stored {stored[:12]}, given {given[:12]})"
+    return Problem(what, file=file, row=row.number, allowed="the same content, or a new version")
 
 
 def load_touch(target: Loaded) -> None:

@@ -23,8 +23,7 @@ from judges.models import (
     SystemVersion,
 )
 from judges.parsing import PARSERS, Unparsed
-from judges.services.cases import Loaded
-from judges.services.loads import CHUNK, chunks, load_begin, load_complete, load_remove, load_touch
+from judges.services.loads import CHUNK, LoadCounts, load_begin, load_rows
 from judges.services.texts import texts_of, texts_store
 
 CONTENT = ("raw_hash", "recorded_label", "seen_output_hash", "seen_evidence_hash", "pipeline", "cache", "made_at")
@@ -38,7 +37,7 @@ def run_load(
     rows: Iterable[JudgmentRow],
     file: str,
     now: datetime,
-) -> tuple[Run, Loaded]:
+) -> tuple[Run, LoadCounts]:
     """Load a run's judgments, or check that the complete run already there holds exactly these."""
     run = load_begin(
         Run,
@@ -49,30 +48,54 @@ def run_load(
         ordinal=spec.run,
         defaults={"presentation_order": spec.presentation_order},
     )
-    loaded = Loaded()
     if run.state == LoadState.COMPLETE:
-        _check_judgments(run, rows, file, loaded)
-        return run, loaded
-    try:
-        for chunk in chunks(rows):
-            _write_judgments(run, chunk, file)
-            loaded.created += len(chunk)
-        load_complete(run)
-    except BaseException:
-        load_remove(run)
-        raise
-    return run, loaded
+        _check_order(run, spec)
+
+    def stored(case_ids: list[str]) -> dict[str, str]:
+        found = run.judgments.filter(artifact__case__case_id__in=case_ids).values("artifact__case__case_id", *CONTENT)
+        return {content.pop("artifact__case__case_id"): value_hash(content) for content in found}
+
+    counts = load_rows(
+        run,
+        rows,
+        write=lambda chunk: _write_judgments(run, chunk, file),
+        given=lambda row: value_hash(_content(row, text_hash(row.raw), file)),
+        stored=stored,
+        count=run.judgments.count,
+        file=file,
+    )
+    return run, counts
 
 
-@transaction.atomic
 def _write_judgments(run: Run, rows: list[JudgmentRow], file: str) -> None:
-    load_touch(run)
     artifacts = _artifacts(run.system_version, [row.case_id for row in rows])
+    _refuse_unanswered(run, rows, artifacts, file)
     raw_hashes = texts_store(project=run.case_set.project, texts=[row.raw for row in rows])
     Judgment.objects.bulk_create(
         _judgment(run, artifacts[row.case_id], row, raw_hash, file)
         for row, raw_hash in zip(rows, raw_hashes, strict=True)
     )
+
+
+def _refuse_unanswered(run: Run, rows: list[JudgmentRow], artifacts: dict[str, Artifact], file: str) -> None:
+    what = f"a judgment of a case for which {run.system_version} has no artifact"
+    problems = [
+        Problem(what, file=file, row=row.number, value=row.case_id) for row in rows if row.case_id not in artifacts
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _check_order(run: Run, spec: SideSpec) -> None:
+    if run.presentation_order != spec.presentation_order:
+        raise InputError(
+            Problem(
+                f"{run} is complete with another presentation order",
+                key="presentation_order",
+                value=spec.presentation_order,
+                allowed=f"{run.presentation_order}, or another run number",
+            )
+        )
 
 
 def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
@@ -118,36 +141,6 @@ def provenance_mark(judgment: Judgment, artifact: Artifact) -> ProvenanceMark:
         return ProvenanceMark.VERIFIED
     # A saved answer that does not say what it was an answer to proves nothing about this artifact.
     return ProvenanceMark.UNVERIFIED if judgment.cache == CacheState.CACHED else ProvenanceMark.LEGACY
-
-
-def _check_judgments(run: Run, rows: Iterable[JudgmentRow], file: str, loaded: Loaded) -> None:
-    problems: list[Problem] = []
-    for chunk in chunks(rows):
-        given_by_case = {row.case_id: _content(row, text_hash(row.raw), file) for row in chunk}
-        stored = {
-            content.pop("artifact__case__case_id"): value_hash(content)
-            for content in run.judgments.filter(artifact__case__case_id__in=given_by_case).values(
-                "artifact__case__case_id", *CONTENT
-            )
-        }
-        for row in chunk:
-            given = value_hash(given_by_case[row.case_id])
-            there = stored.get(row.case_id)
-            if there == given:
-                loaded.duplicate += 1
-                continue
-            what = "has no judgment of" if there is None else "holds another judgment of"
-            hashes = "" if there is None else f" (stored {there[:12]}, given {given[:12]})"
-            problems.append(
-                Problem(
-                    f"{run} is complete and {what} case {row.case_id}{hashes}",
-                    file=file,
-                    row=row.number,
-                    allowed="the same judgments, or another run number",
-                )
-            )
-    if problems:
-        raise InputError(problems)
 
 
 def readings_make(*, run: Run, reader: Reader) -> int:

@@ -63,6 +63,24 @@ def test_exact_interval_of_a_swap_is_covered():
     assert coverage(40 / 2000, strata, sizes, estimand="accuracy_difference") >= 0.95 - SLACK
 
 
+def test_estimate_among_decidable_cases_is_covered_when_answers_depend_on_the_outcome():
+    # New right on 120 of 200 disagreements; undecidable on 48 of those and on 8 of the others.
+    rng = np.random.default_rng(11)
+    stratum = ["pass"] * 72 + [None] * 48 + ["fail"] * 72 + [None] * 8
+    hits = bounded = 0
+    for _ in range(DRAWS):
+        seen = Counter(stratum[row] for row in rng.permutation(200)[:100])
+        labels = {key: seen[key] for key in ("pass", "fail")}
+        cells = (Cell("disagree", "fail", "pass", 200, labels, seen[None]), Cell("agree", "pass", "pass", 1800))
+        found = estimate(Pool(cells, "judge_swap", BINARY), estimand="accuracy_difference")
+        truth_of_all = (120 - 80) / 2000
+        hits += found.interval.low <= 0 <= found.interval.high
+        bounded += found.worst_case.low <= truth_of_all <= found.worst_case.high
+    # Among the decidable the judges are equal: (72 - 72) / (144 + 1800).
+    assert hits / DRAWS >= 0.95 - SLACK
+    assert bounded / DRAWS >= 0.99
+
+
 UPGRADE = {
     "disagree": {
         ("fail", "pass"): {("fail", "pass"): 78, ("pass", "pass"): 30, ("pass", "fail"): 12},

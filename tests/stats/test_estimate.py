@@ -248,7 +248,7 @@ def test_merging_on_a_graded_scale_takes_the_nearest_grades():
         Cell("agree", "fair", "fair", 90, {"fair": 3}),
         Cell("agree", "good", "good", 90, {"good": 40}),
     )
-    result = estimate(Pool(cells, "judge_swap", GRADES), estimand="accuracy", side="old")
+    result = estimate(Pool(cells, "judge_swap", GRADES), estimand="success_rate", side="old")
     # Both neighbours are one grade away twice; the one with fewer labels takes it.
     assert result.merges == (Merge("agree", ("bad→bad", "fair→fair"), 15),)
 
@@ -301,6 +301,13 @@ def test_judge_gains_width_where_verdicts_tell_the_labels():
         1 - result.fixed.half_width / result.human_only.interval.half_width, abs=1e-12
     )
     assert result.human_only.gain > 0.5
+
+
+@given(pools("judge_swap", undecided=False))
+def test_accuracies_of_the_judges_differ_by_the_accuracy_difference(pool):
+    old, new = (bare(pool, estimand="accuracy", side=side) for side in ("old", "new"))
+    assert new.point - old.point == pytest.approx(bare(pool, estimand="accuracy_difference").point, abs=1e-9)
+    assert (old.merges, old.human_only.gain) == ((), 0.0)
 
 
 def test_judge_only_screening_takes_verdicts_as_truth():

@@ -9,6 +9,7 @@ from audits.stats.four_cells import (
     CELL_NAMES,
     four_cells,
     independence_ratio,
+    independence_reading,
     regression_share,
     share,
     shares_of,
@@ -152,6 +153,13 @@ def test_independence_ratio_has_the_delta_method_variance_of_its_rows():
     assert found.point == close(u / (a * (1 - b)))
     assert math.log(found.interval.high / found.point) == close(Z * math.sqrt(variance))
     assert math.log(found.point / found.interval.low) == close(Z * math.sqrt(variance))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "word"), [(0.09, "spot check"), (0.14, "spot check"), (0.3, "between"), (0.71, "full depth")]
+)
+def test_reading_of_the_independence_ratio_tells_three_situations_apart(ratio, word):
+    assert word in independence_reading(ratio)
 
 
 def test_missing_labels_are_named():

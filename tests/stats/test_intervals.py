@@ -172,6 +172,7 @@ def test_student_multiplier_keeps_the_error_of_the_normal_one():
 
     assert t_multiplier(Z, 7.5) == pytest.approx(t.ppf(0.975, 7.5), abs=1e-10)
     assert t_multiplier(4.0, math.inf) == 4.0
+    assert t_multiplier(40.0, 7.5) == math.inf
 
 
 def test_census_strata_add_no_variance_to_a_student_interval():

@@ -1,7 +1,7 @@
 import pytest
 
 from audits.stats.intervals import wilson_interval, z_value
-from audits.stats.repeats import Spread, floor
+from audits.stats.repeats import Spread, order_sensitivity, rerun_floor
 from core.errors import InputError
 from tests.stats.examples import BINARY
 
@@ -12,7 +12,7 @@ TRUTH = ["pass"] * 7 + ["fail"] * 3
 
 
 def test_changes_and_regressions_are_shares_of_all_cases_over_ordered_pairs():
-    found = floor({"one": ONE, "two": TWO, "three": THREE}, scale=BINARY, references=TRUTH)
+    found = rerun_floor({"one": ONE, "two": TWO, "three": THREE}, scale=BINARY, references=TRUTH)
     pairs = {(pair.first, pair.second): pair for pair in found.pairs}
     assert len(pairs) == 6
     assert (pairs["one", "two"].changed, pairs["one", "two"].regressed.point) == (0.2, pytest.approx(0.1))
@@ -27,15 +27,15 @@ def test_changes_and_regressions_are_shares_of_all_cases_over_ordered_pairs():
 
 
 def test_upgrade_inside_the_floor_is_not_distinguishable_from_a_rerun():
-    found = floor({"one": ONE, "two": TWO}, scale=BINARY, references=TRUTH)
+    found = rerun_floor({"one": ONE, "two": TWO}, scale=BINARY, references=TRUTH)
     assert (found.holds(0.1), found.holds(0.11)) == (True, False)
 
 
 def test_repeat_that_covers_only_some_cases_is_left_out_and_named():
     part = [None, *TWO[1:]]
-    found = floor({"one": ONE, "two": TWO, "part": part}, scale=BINARY, references=TRUTH)
+    found = rerun_floor({"one": ONE, "two": TWO, "part": part}, scale=BINARY, references=TRUTH)
     assert (found.repeats, found.selective) == (("one", "two"), ("part",))
-    alone = floor({"one": ONE, "part": part}, scale=BINARY)
+    alone = rerun_floor({"one": ONE, "part": part}, scale=BINARY)
     assert (alone.pairs, alone.changed, alone.reason) == ((), None, "fewer than two repeats cover all cases")
 
 
@@ -43,7 +43,7 @@ def test_sampled_references_give_a_design_weighted_share_with_its_interval():
     # 40 changed cases of 100 in one stratum, 10 of them labelled, 4 of those regressed; unchanged cases need no label.
     one, two = ["pass"] * 100, ["fail"] * 40 + ["pass"] * 60
     references = ["pass"] * 4 + ["fail"] * 6 + [None] * 90
-    found = floor({"one": one, "two": two}, scale=BINARY, references=references)
+    found = rerun_floor({"one": one, "two": two}, scale=BINARY, references=references)
     share = found.pairs[0].regressed
     inside = wilson_interval(4, 10, 40, z_value(0.95))
     assert share.point == pytest.approx(0.16, abs=1e-12)
@@ -51,19 +51,24 @@ def test_sampled_references_give_a_design_weighted_share_with_its_interval():
 
 
 def test_changed_cases_without_a_reference_leave_the_regressions_open():
-    found = floor({"one": ["pass"] * 4, "two": ["pass"] * 3 + ["fail"]}, scale=BINARY, references=["pass"] + [None] * 3)
+    found = rerun_floor(
+        {"one": ["pass"] * 4, "two": ["pass"] * 3 + ["fail"]}, scale=BINARY, references=["pass"] + [None] * 3
+    )
     assert (found.regressed, found.changed.high) == (None, 0.25)
     assert found.reason == "no changed case has a reference yet in all"
 
 
 def test_runs_in_another_order_keep_their_own_name():
-    assert floor({"one": ONE, "two": TWO}, scale=BINARY, cause="order").cause == "order"
+    found = order_sensitivity({"one": ONE, "two": TWO}, scale=BINARY, references=TRUTH)
+    assert (found.cause, found.changed.high) == ("order", 0.2)
+    with pytest.raises(InputError, match="not a rerun floor"):
+        found.holds(0.1)
 
 
 def test_bad_input_is_refused():
     with pytest.raises(InputError, match="no repeats"):
-        floor({}, scale=BINARY)
+        rerun_floor({}, scale=BINARY)
     with pytest.raises(InputError, match="two: columns differ"):
-        floor({"one": ONE, "two": TWO[1:]}, scale=BINARY)
+        rerun_floor({"one": ONE, "two": TWO[1:]}, scale=BINARY)
     with pytest.raises(InputError, match="found 'perhaps'"):
-        floor({"one": ONE, "two": TWO}, scale=BINARY, references=["perhaps"] * 10)
+        rerun_floor({"one": ONE, "two": TWO}, scale=BINARY, references=["perhaps"] * 10)

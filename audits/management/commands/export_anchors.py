@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from audits.exports.anchors import FORMATS, anchors_write
-from audits.selectors import audit_find, require_registered
-from core.commands import Command as Base
+from audits.management.base import AuditCommand
+from audits.models import Audit
+from audits.selectors import require_registered
 from core.commands import Result
 from core.errors import InputError, Problem
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
         parser.add_argument("file", type=Path, metavar="FILE", help="ending in .csv or .jsonl")
 
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = require_registered(audit_find(options["audit"]))
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        require_registered(audit)
         path: Path = options["file"]
         kind = path.suffix.removeprefix(".")
         if kind not in FORMATS:
@@ -34,4 +34,4 @@ class Command(Base):
             left_out = result["underspecified_items_without_anchor"]
             return [f"{path}: {result['anchors']} anchors; {left_out} underspecified cases have none"]
 
-        return {"audit": audit.name, **result}, lines, True
+        return {**result}, lines, True

@@ -6,20 +6,20 @@ from typing import Any
 
 from django.utils import timezone
 
+from audits.management.base import AuditCommand
 from audits.management.commands.register import drawn_lines, drawn_result
-from audits.selectors import audit_find, require_registered
+from audits.models import Audit
+from audits.selectors import require_registered
 from audits.services.registering import audit_extend, labels_to_target
-from core.commands import Command as Base
 from core.commands import Result
 from core.errors import InputError, Problem
 from core.services import operator_of
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
         parser.add_argument(
             "--add",
             action="append",
@@ -28,12 +28,12 @@ class Command(Base):
             help="so many further cases of a stratum; may be given several times",
         )
 
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = require_registered(audit_find(options["audit"]))
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        require_registered(audit)
         standing = audit.registrations.latest("n").labels
         labels = totals(options["add"], standing) if options["add"] else labels_to_target(audit)
         drawn = audit_extend(audit=audit, labels=labels, actor=operator_of(audit.project), now=timezone.now())
-        return drawn_result(audit.name, drawn), lambda: drawn_lines(drawn), True
+        return drawn_result(drawn), lambda: drawn_lines(drawn), True
 
 
 def totals(additions: list[str], standing: dict[str, int]) -> dict[str, int]:

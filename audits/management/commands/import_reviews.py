@@ -10,18 +10,17 @@ from typing import Any
 
 from django.utils import timezone
 
-from audits.selectors import audit_find
+from audits.management.base import AuditCommand
+from audits.models import Audit
 from audits.services.importing import Scope, reviews_import
-from core.commands import Command as Base
 from core.commands import Result
 from core.services import operator_of
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
         parser.add_argument("file", type=Path, metavar="FILE", help="the file with the labels")
         scope = parser.add_mutually_exclusive_group()
         scope.add_argument(
@@ -31,8 +30,7 @@ class Command(Base):
             "--all", action="store_true", help="take all labels; those not drawn stand outside the sample"
         )
 
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = audit_find(options["audit"])
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
         report = reviews_import(
             audit=audit, path=options["file"], scope=scope, actor=operator_of(audit.project), now=timezone.now()
@@ -47,4 +45,4 @@ class Command(Base):
                 *([f"  {report['not_drawn']} cases were not drawn: {outside}"] if report["not_drawn"] else []),
             ]
 
-        return {"audit": audit.name, "scope": scope, **report}, lines, True
+        return {"scope": scope, **report}, lines, True

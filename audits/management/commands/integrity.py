@@ -1,23 +1,18 @@
 """Show whether the verdicts of an audit may be compared at all. Exits 1 where a rule of its manifest fails."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
+from audits.management.base import AuditCommand
 from audits.management.lines import integrity_lines
-from audits.selectors import audit_find
-from core.commands import Command as Base
+from audits.models import Audit
 from core.commands import Result
 from judges.summaries import summary_of
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
-    def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
-
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = audit_find(options["audit"])
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         report = summary_of(audit.comparison).integrity
-        return {"audit": audit.name, **report}, lambda: integrity_lines(report), report["passed"]
+        return {**report}, lambda: integrity_lines(report), report["passed"]

@@ -3,41 +3,38 @@
 Exits 1 where there is no interval to show yet.
 """
 
-from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
 from django.utils import timezone
 
-from audits.exports.wording import conclusion, interval_words
+from audits.exports.wording import conclusion, interval_words, remaining_words
+from audits.management.base import AuditCommand
+from audits.models import Audit
 from audits.plans import target_half_width
-from audits.selectors import audit_find, last_look, require_registered
+from audits.selectors import last_look, require_registered
 from audits.services.looks import looks_bring_up_to_date
-from core.commands import Command as Base
 from core.commands import Result
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
-    def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
-
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = require_registered(audit_find(options["audit"]))
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        require_registered(audit)
         made = looks_bring_up_to_date(audit=audit, clock=timezone.now)
         look = last_look(audit)
         if look is None:
-            return {"audit": audit.name, "computed": made, "look": None}, lambda: ["no label is settled yet"], False
-        result = {
-            "audit": audit.name,
-            "computed": made,
-            "look": {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
-            | look.result,
-        }
+            return {"computed": made, "look": None}, lambda: ["no label is settled yet"], False
+        stamp = {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
+        result = {"computed": made, "look": stamp | look.result, "remaining": look.remaining}
 
         def lines() -> list[str]:
-            said = conclusion(look.result, half_width=target_half_width(audit.plan))
-            return [f"{audit.plan['estimand']}: {interval_words(look.result)}", said]
+            half_width = target_half_width(audit.plan)
+            return [
+                f"{audit.plan['estimand']}: {interval_words(look.result)}",
+                conclusion(look.result, half_width=half_width),
+                remaining_words(look.remaining, half_width=half_width),
+            ]
 
         return result, lines, look.low is not None

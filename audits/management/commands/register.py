@@ -1,34 +1,28 @@
 """Freeze the plan of a draft audit, and draw its sample."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
 from django.utils import timezone
 
-from audits.selectors import audit_find
+from audits.management.base import AuditCommand
+from audits.models import Audit
 from audits.services.registering import Drawn, audit_register
-from core.commands import Command as Base
 from core.commands import Result
 from core.services import operator_of
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
-    def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
-
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = audit_find(options["audit"])
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         drawn = audit_register(audit=audit, actor=operator_of(audit.project), now=timezone.now())
-        return drawn_result(audit.name, drawn), lambda: drawn_lines(drawn), True
+        return drawn_result(drawn), lambda: drawn_lines(drawn), True
 
 
-def drawn_result(name: str, drawn: Drawn) -> Result:
+def drawn_result(drawn: Drawn) -> Result:
     registration = drawn.registration
     return {
-        "audit": name,
         "registration": registration.n,
         "at": registration.at.isoformat(),
         "frame_hash": registration.frame_hash,

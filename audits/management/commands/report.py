@@ -8,23 +8,21 @@ from typing import Any
 from django.utils import timezone
 
 from audits.exports.report import report_write
-from audits.selectors import audit_find
-from core.commands import Command as Base
+from audits.management.base import AuditCommand
+from audits.models import Audit
 from core.commands import Result
 from core.errors import InputError, Problem
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
         parser.add_argument("folder", type=Path, metavar="FOLDER", help="where report.html and report.json go")
 
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = audit_find(options["audit"])
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         try:
             result = report_write(audit, options["folder"], timezone.now())
         except OSError as error:
             raise InputError(Problem(f"cannot write there: {error.strerror}", value=str(options["folder"]))) from error
-        return {"audit": audit.name, **result}, lambda: [f"written: {', '.join(result['files'])}"], True
+        return {**result}, lambda: [f"written: {', '.join(result['files'])}"], True

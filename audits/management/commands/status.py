@@ -1,33 +1,28 @@
 """Show where an audit stands: drawn, settled, waiting, the last look."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
 from django.utils import timezone
 
-from audits.exports.wording import interval_words
+from audits.exports.wording import interval_words, remaining_words
+from audits.management.base import AuditCommand
 from audits.management.lines import cells_line, progress_lines
-from audits.models import AuditState
+from audits.models import Audit, AuditState
+from audits.plans import target_half_width
 from audits.progress import progress_of
-from audits.selectors import audit_find, known_cells, last_look
+from audits.selectors import known_cells, last_look
 from audits.services.looks import look_is_due
-from core.commands import Command as Base
 from core.commands import Result
 
 
-class Command(Base):
+class Command(AuditCommand):
     help = __doc__
 
-    def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("audit", metavar="AUDIT", help="name, or project/name")
-
-    def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        audit = audit_find(options["audit"])
+    def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         registered = audit.state == AuditState.REGISTERED
         look = last_look(audit)
         result = {
-            "audit": audit.name,
             "project": audit.project.name,
             "state": audit.state,
             "registrations": audit.registrations.count(),
@@ -35,6 +30,7 @@ class Command(Base):
             "known_cells": known_cells(audit).as_dict() if registered else None,
             "look_is_due": look_is_due(audit),
             "last_look": {"watermark": look.watermark, **look.result} if look else None,
+            "remaining": look.remaining if look else None,
         }
 
         def lines() -> list[str]:
@@ -42,12 +38,14 @@ class Command(Base):
             if not registered:
                 return [head]
             shown = interval_words(look.result) if look else "no look yet"
+            needed = remaining_words(look.remaining, half_width=target_half_width(audit.plan)) if look else ""
             due = " (settlements since then wait for the next look)" if result["look_is_due"] else ""
             return [
                 f"{head}, {result['registrations']} registrations",
                 *progress_lines(result["progress"]),
                 cells_line(result["known_cells"]),
                 f"{audit.plan['estimand']}: {shown}{due}",
+                *([needed] if needed else []),
             ]
 
         return result, lines, True

@@ -1,0 +1,37 @@
+"""What the commands over a pool file share: their arguments, and how those are read."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from audits.pools import pool_read, scale_parse
+from audits.stats.estimands import ESTIMANDS, SIDES
+from audits.stats.pool import Pool
+from core.errors import InputError, Problem
+
+POLICIES = ("planned", "monitored", "anytime")
+
+
+def add_pool_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("pool", type=Path, metavar="POOL.csv", help="one row per case; see docs/methods.md")
+    parser.add_argument("--estimand", required=True, choices=sorted(ESTIMANDS))
+    parser.add_argument("--policy", default="planned", choices=POLICIES)
+    parser.add_argument("--target-half-width", type=float, metavar="W", help="in units of y; 0.05 is 5 points")
+    parser.add_argument("--level", type=float, default=0.95)
+    parser.add_argument("--target", default="pool", choices=("pool", "traffic"))
+    parser.add_argument("--min-labels", type=int, default=20, help="no interval before so many in each used stratum")
+    parser.add_argument("--side", choices=SIDES)
+    parser.add_argument(
+        "--scale",
+        metavar="LABEL=VALUE,…",
+        help="all labels and what they count as; without it numbers count as themselves, fail as 0, pass as 1",
+    )
+
+
+def pool_and_arguments(options: dict[str, Any]) -> tuple[Pool, dict[str, Any]]:
+    path: Path = options["pool"]
+    if not path.is_file():
+        raise InputError(Problem("there is no such file", file=str(path)))
+    scale = scale_parse(options["scale"]) if options["scale"] else None
+    arguments = {name: options[name] for name in ("estimand", "side", "level", "target", "policy", "min_labels")}
+    return pool_read(path, scale=scale), arguments | {"half_width": options["target_half_width"]}

@@ -1,0 +1,180 @@
+"""A pool as a file, and the two commands that read it."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from audits.pools import pool_read, scale_parse, scale_text
+from core.errors import InputError
+
+SWAP = """case_id,stratum,position,old,new,settled,reference
+a,disagree,2,pass,fail,1,fail
+b,disagree,1,pass,fail,1,pass
+c,disagree,3,fail,pass,0,
+d,disagree,4,fail,pass,1,pass
+e,agree,1,pass,pass,underspecified,
+f,agree,,fail,fail,0,
+"""
+UPGRADE = """case_id,stratum,position,old,new,settled,reference_old,reference_new,identical
+a,agree,1,pass,pass,1,fail,pass,0
+b,agree,2,pass,pass,0,,,0
+c,identical | agree,,fail,fail,0,,,1
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "pool.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusals(path: Path) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        pool_read(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_pool_counts_the_settled_prefix_and_what_waits_behind_a_gap(tmp_path: Path) -> None:
+    pool = pool_read(written(tmp_path, SWAP))
+
+    cells = {(cell.stratum, cell.old, cell.new): cell for cell in pool.cells}
+    assert pool.kind == "judge_swap"
+    assert dict(pool.scale) == {"fail": 0.0, "pass": 1.0}
+    assert dict(cells["disagree", "pass", "fail"].labels) == {"fail": 1, "pass": 1}
+    assert dict(cells["disagree", "fail", "pass"].labels) == {}
+    assert (pool.waiting["disagree"].settled, pool.waiting["disagree"].gaps) == (1, 1)
+    assert (cells["agree", "pass", "pass"].undecided, cells["agree", "fail", "fail"].size) == (1, 1)
+
+
+def test_pool_of_an_upgrade_keeps_pairs_of_references_and_identical_outputs(tmp_path: Path) -> None:
+    pool = pool_read(written(tmp_path, UPGRADE))
+
+    assert pool.kind == "version_upgrade"
+    assert [(cell.stratum, dict(cell.labels), cell.structural_zero) for cell in pool.cells] == [
+        ("agree", {("fail", "pass"): 1}, False),
+        ("identical | agree", {}, True),
+    ]
+
+
+def test_pool_file_with_faults_gets_every_one_by_row_and_column(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "case_id,stratum,position,old,new,settled,reference\n"
+        "a,disagree,0,pass,fail,1,fail\n"
+        "a,,1,pass,fail,0,\n"
+        "b,disagree,,pass,fail,1,fail\n"
+        "c,disagree,2,pass,fail,yes,\n"
+        "d,disagree,3,pass,fail,1,\n",
+    )
+
+    assert refusals(path) == [
+        "pool.csv, row 1, column position: not a place in an order (found '0'); "
+        "allowed: a whole number from 1, or blank where the case was not drawn",
+        "pool.csv, row 2, column stratum: blank (found ''); allowed: a text",
+        "pool.csv, row 3, column position: a settled case was not drawn (found ''); "
+        "allowed: its place in the order of its stratum",
+        "pool.csv, row 4, column settled: not a state (found 'yes'); allowed: 1, 0, underspecified",
+        "pool.csv, row 5, column reference: the reference does not fit `settled` (found ''); "
+        "allowed: a label exactly where settled is 1",
+    ]
+
+
+def test_case_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, SWAP + "a,agree,2,pass,pass,0,\n")
+
+    assert refusals(path) == [
+        "pool.csv, row 7, column case_id: the case stands in an earlier row (found 'a'); allowed: one row per case"
+    ]
+
+
+def test_pool_file_without_its_columns_is_refused_by_name(tmp_path: Path) -> None:
+    frame = "case_id, stratum, position, old, new, settled"
+
+    assert refusals(written(tmp_path, "case_id,stratum,old,new,settled\n")) == [
+        f"pool.csv, column position: a column is missing; allowed: {frame}",
+        "pool.csv: the file does not say which kind of comparison it is; allowed: reference (judge swap), or "
+        "reference_old and reference_new (version upgrade)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("fail=0,pass=1", {"fail": 0.0, "pass": 1.0}),
+        ("fail=0,review=,pass=1", {"fail": 0.0, "review": None, "pass": 1.0}),
+        ("a=b=2", {"a=b": 2.0}),
+    ],
+)
+def test_scale_is_read_as_it_is_written(text: str, scale: dict[str, float | None]) -> None:
+    assert scale_parse(text) == scale
+    assert scale_text(scale) == text
+
+
+@pytest.mark.parametrize("text", ["fail", "=1", "fail=x", "fail=0,fail=1", "fail=nan"])
+def test_scale_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--scale: not a scale"):
+        scale_parse(text)
+
+
+def run(name: str, *arguments: str) -> tuple[int, Any]:
+    out = StringIO()
+    try:
+        call_command(name, *arguments, "--json", stdout=out)
+    except SystemExit as stop:
+        return int(str(stop.code)), json.loads(out.getvalue())
+    return 0, json.loads(out.getvalue())
+
+
+def pool_of_disagreements(folder: Path, *, right: int, labelled: int, cases: int) -> Path:
+    references = [("pass" if n <= right else "fail") if n <= labelled else "" for n in range(1, cases + 1)]
+    rows = [
+        f"c{n},disagree,{n},fail,pass,{int(bool(reference))},{reference}" for n, reference in enumerate(references, 1)
+    ]
+    return written(folder, "case_id,stratum,position,old,new,settled,reference\n" + "\n".join(rows) + "\n")
+
+
+def test_estimate_of_a_census_is_the_truth_with_no_width(tmp_path: Path) -> None:
+    path = pool_of_disagreements(tmp_path, right=30, labelled=40, cases=40)
+
+    code, result = run("estimate", str(path), "--estimand", "accuracy_difference")
+
+    assert code == 0
+    assert result["point"] == 0.5
+    assert result["interval"] == {"low": 0.5, "high": 0.5, "half_width": 0.0}
+
+
+def test_estimate_before_twenty_labels_is_too_early(tmp_path: Path) -> None:
+    path = pool_of_disagreements(tmp_path, right=10, labelled=19, cases=40)
+
+    assert run("estimate", str(path), "--estimand", "accuracy_difference")[0] == 1
+    assert run("estimate", str(path), "--estimand", "accuracy_difference", "--min-labels", "19")[0] == 0
+
+
+def test_size_asks_for_more_labels_the_narrower_the_target(tmp_path: Path) -> None:
+    path = pool_of_disagreements(tmp_path, right=15, labelled=30, cases=100)
+    common = ("size", str(path), "--estimand", "accuracy_difference", "--target-half-width")
+
+    wide, narrow = run(*common, "0.2")[1], run(*common, "0.05")[1]
+
+    assert wide["state"] == narrow["state"] == "ok"
+    assert 0 < wide["total_more"] < narrow["total_more"] <= 70
+
+
+def test_size_without_a_width_says_what_is_missing(tmp_path: Path) -> None:
+    path = pool_of_disagreements(tmp_path, right=15, labelled=30, cases=100)
+
+    with pytest.raises(CommandError, match="--target-half-width: missing") as caught:
+        call_command("size", str(path), "--estimand", "accuracy_difference")
+
+    assert caught.value.returncode == 2
+
+
+def test_estimate_of_a_missing_file_is_bad_input(tmp_path: Path) -> None:
+    code, result = run("estimate", str(tmp_path / "none.csv"), "--estimand", "accuracy_difference")
+
+    assert code == 2
+    assert result["errors"][0]["what"] == "there is no such file"

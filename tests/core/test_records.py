@@ -1,0 +1,197 @@
+"""What a person or a machine once stated stays as it was stated, whichever way somebody tries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, models, transaction
+
+from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
+from adjudication.services.presentations import presentation_ensure
+from adjudication.services.undo import review_undo
+from audits.models import Cell, DraftSizing, Draw, Frame, Look, Registration, Stratum
+from audits.services.looks import looks_bring_up_to_date
+from audits.services.registering import audit_register
+from audits.services.sizing import draft_size
+from core.models import Event
+from core.records import missing_triggers, protected_models, remove_triggers
+from judges.models import (
+    Artifact,
+    Case,
+    CaseSet,
+    Comparison,
+    ComparisonSummary,
+    Generator,
+    Judgment,
+    LoadState,
+    Mapping,
+    Reader,
+    Reading,
+    Rubric,
+    Run,
+    SystemVersion,
+)
+from judges.services.loads import load_begin
+from tests import factories
+from tests.factories import NOW
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+STATED = [
+    Event,
+    Comparison,
+    ComparisonSummary,
+    Generator,
+    Mapping,
+    Reader,
+    Reading,
+    Rubric,
+    Presentation,
+    Review,
+    Withdrawal,
+    Label,
+    ReviewReason,
+    Settlement,
+    Reference,
+    DraftSizing,
+    Frame,
+    Registration,
+    Stratum,
+    Cell,
+    Draw,
+    Look,
+]
+SEALED = [CaseSet, Case, SystemVersion, Artifact, Run, Judgment]
+
+
+def test_protected_models_are_these_and_no_others() -> None:
+    assert set(protected_models()) == {*STATED, *SEALED}
+
+
+@pytest.fixture
+def world(db: None) -> None:
+    """At least one row of every protected model."""
+    project = factories.make_project()
+    comparison = factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")})
+    audit = factories.make_audit(comparison)
+    draft_size(audit=audit)
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    lease = factories.claim(audit.queue, factories.make_person(project, "ann"))
+    presentation_ensure(item=lease.item, author=lease.author, now=NOW)
+    factories.submit(lease, "fail")
+    lease = review_undo(lease=lease, actor=lease.author, now=NOW)
+    factories.submit(lease, "pass", reasons=["rubric boundary"])
+    looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+
+
+def _update(row: models.Model) -> None:
+    type(row)._default_manager.filter(pk=row.pk).update(id=row.pk)
+
+
+def _bulk_update(row: models.Model) -> None:
+    field = next(field.name for field in row._meta.concrete_fields if not field.primary_key)
+    type(row)._default_manager.bulk_update([row], [field])
+
+
+def _base_update(row: models.Model) -> None:
+    type(row)._base_manager.filter(pk=row.pk).update(id=row.pk)
+
+
+def _base_delete(row: models.Model) -> None:
+    type(row)._base_manager.filter(pk=row.pk)._raw_delete(using="default")
+
+
+def _manager_delete(row: models.Model) -> None:
+    type(row)._default_manager.filter(pk=row.pk).delete()
+
+
+def _raw(statement: str) -> Callable[[models.Model], None]:
+    def run(row: models.Model) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(statement.format(table=row._meta.db_table), [row.pk])
+
+    return run
+
+
+ATTEMPTS: dict[str, Callable[[models.Model], Any]] = {
+    "save": lambda row: row.save(),
+    "delete": lambda row: row.delete(),
+    "update": _update,
+    "bulk_update": _bulk_update,
+    "manager delete": _manager_delete,
+    "base manager update": _base_update,
+    "base manager delete": _base_delete,
+    "raw update": _raw("UPDATE {table} SET id = id WHERE id = %s"),
+    "raw delete": _raw("DELETE FROM {table} WHERE id = %s"),
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_every_stated_row_refuses(world: None, attempt: str) -> None:
+    for model in STATED:
+        row = model._default_manager.first()
+        assert row is not None, model
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            ATTEMPTS[attempt](row)
+        assert model._default_manager.filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize("attempt", [name for name in ATTEMPTS if "delete" not in name])
+def test_every_row_of_a_complete_load_refuses_a_change(world: None, attempt: str) -> None:
+    for model in SEALED:
+        row = model._default_manager.first()
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            ATTEMPTS[attempt](row)
+
+
+@pytest.mark.parametrize("attempt", ["base manager delete", "raw delete"])
+def test_every_row_of_a_complete_load_refuses_deletion(world: None, attempt: str) -> None:
+    for model in SEALED:
+        row = model._default_manager.first()
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            ATTEMPTS[attempt](row)
+
+
+def test_emptying_a_whole_table_is_refused(world: None) -> None:
+    connection.check_constraints()  # PostgreSQL would refuse for the checks that wait for the commit
+    statement = "DELETE FROM {}" if connection.vendor == "sqlite" else "TRUNCATE {} CASCADE"
+    for model in protected_models():
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement.format(model._meta.db_table))
+
+
+def test_rows_of_a_running_load_are_free_and_sealed_by_its_completion() -> None:
+    case_set = load_begin(CaseSet, now=NOW, project=factories.make_project(), name="cases", version="1")
+    case = Case.objects.create(case_set=case_set, case_id="a", input_hash="0" * 64, partition="smoke")
+    case.case_id = "b"
+    case.save()
+    Case.objects.filter(pk=case.pk).update(case_id="c")
+    Case.objects.create(case_set=case_set, case_id="d", input_hash="0" * 64, partition="smoke").delete()
+    CaseSet.objects.filter(pk=case_set.pk).update(state=LoadState.COMPLETE)
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        Case.objects.filter(pk=case.pk).update(case_id="e")
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        CaseSet.objects.filter(pk=case_set.pk).update(state=LoadState.LOADING)
+    assert list(Case.objects.values_list("case_id", flat=True)) == ["c"]
+
+
+def test_every_trigger_is_there_after_migrate_and_one_that_vanished_is_named() -> None:
+    assert missing_triggers(connection) == []
+    wanted = [f"append_only_{'update' if connection.vendor == 'sqlite' else 'change'}_{Look._meta.db_table}"]
+    on_table = "" if connection.vendor == "sqlite" else f" ON {Look._meta.db_table}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {wanted[0]}{on_table}")
+    assert missing_triggers(connection) == wanted
+
+
+def test_all_triggers_are_named_where_none_is_left() -> None:
+    remove_triggers(connection)
+    assert len(missing_triggers(connection)) == 2 * (len(STATED) + len(SEALED))
+
+
+def test_new_row_is_still_written_once(world: None) -> None:
+    before = Event.objects.count()
+    event = Event.objects.first()
+    assert event is not None
+    Event(project=event.project, name="second", actor=event.actor, at=NOW, payload={}).save()
+    assert Event.objects.count() == before + 1

@@ -1,0 +1,243 @@
+"""Small worlds for tests: plain functions that make rows through the services, with data of our own."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from adjudication.models import Item, Lease, Queue, Review
+from adjudication.services.leases import slot_claim
+from adjudication.services.queues import NewItem, items_add, queue_open
+from adjudication.services.reviews import review_submit
+from audits.manifest.specs import PlanSpec, ReviewSpec
+from audits.models import Audit
+from core.models import Author, Project, Role
+from core.services import member_add, operator_of, project_ensure
+from judges.intake.rows import ArtifactRow, CaseRow, JudgmentRow
+from judges.intake.specs import GeneratorSpec, MappingSpec, ReaderSpec, RubricSpec, ScaleLabel, SideSpec
+from judges.models import CaseSet, Comparison, Reader, Rubric, Run, SystemVersion
+from judges.services.cases import artifacts_load, case_set_load
+from judges.services.comparisons import comparison_open
+from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
+from judges.services.runs import run_load
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+YES_NO = {"Yes": "pass", "No": "fail"}
+RULES = {
+    "require_equal_output_hash": True,
+    "require_equal_evidence_hash": True,
+    "fail_on_missing_pair": False,
+    "fail_on_unmapped_label": True,
+    "accept_unverified_provenance": False,
+}
+
+Verdicts = Mapping[str, tuple[str | None, str | None]]  # case id -> raw label of each side; None: not judged
+
+
+def make_project(name: str = "p") -> Project:
+    return project_ensure(name=name, now=NOW)
+
+
+def make_person(project: Project, name: str, role: Role = Role.REVIEWER) -> Author:
+    return member_add(project=project, username=f"{project.name}-{name}", role=role)
+
+
+def make_rubric(project: Project, labels: Sequence[str] = ("fail", "pass"), name: str = "right") -> Rubric:
+    scale = tuple(ScaleLabel(label, float(value)) for value, label in enumerate(labels))
+    return rubric_publish(project=project, spec=RubricSpec(name, "1", "Is it right?", scale))
+
+
+def make_reader(
+    project: Project, parser: str = "exact-label@1", table: Mapping[str, str] = YES_NO, name: str = "yes-no"
+) -> Reader:
+    mapping_publish(project=project, spec=MappingSpec(name, "1", "owner", table))
+    return reader_ensure(project=project, spec=ReaderSpec(parser, f"{name}@1"))
+
+
+def case_row(case_id: str, number: int = 1, **changes: Any) -> CaseRow:
+    fields: dict[str, Any] = {"input": f"question {case_id}", "slices": {}, "partition": "", "cluster": ""}
+    return CaseRow(number=number, case_id=case_id, **(fields | changes))
+
+
+def artifact_row(case_id: str, number: int = 1, output: str = "", evidence: tuple[str, ...] = ()) -> ArtifactRow:
+    return ArtifactRow(number, case_id, output or f"answer {case_id}", evidence)
+
+
+def judgment_row(case_id: str, label: str | None, number: int = 1, **changes: Any) -> JudgmentRow:
+    fields: dict[str, Any] = {"raw": label or "", "seen_output": None, "seen_evidence": None, "provenance": {}}
+    return JudgmentRow(number=number, case_id=case_id, label=label, **(fields | changes))
+
+
+def load_cases(
+    project: Project, cases: Iterable[str | CaseRow], name: str = "cases", version: str = "1", now: datetime = NOW
+) -> CaseSet:
+    rows = [case_row(case, n) if isinstance(case, str) else case for n, case in enumerate(cases, 1)]
+    return case_set_load(
+        project=project, name=name, version=version, rows=rows, partition="development", file="cases.csv", now=now
+    )[0]
+
+
+def load_artifacts(
+    case_set: CaseSet, system: str = "v1", rows: Iterable[ArtifactRow] | None = None, now: datetime = NOW
+) -> SystemVersion:
+    ids = case_set.cases.order_by("pk").values_list("case_id", flat=True)
+    given = [artifact_row(case, n) for n, case in enumerate(ids, 1)] if rows is None else rows
+    return artifacts_load(case_set=case_set, system_version=system, rows=given, file="answers.csv", now=now)[0]
+
+
+def side_spec(model: str = "old-judge", run: int = 1, **changes: Any) -> SideSpec:
+    return SideSpec("v1", GeneratorSpec(model=model), ReaderSpec("exact-label@1", "yes-no@1"), run, **changes)
+
+
+def load_run(
+    system: SystemVersion, rows: Iterable[JudgmentRow], model: str = "old-judge", run: int = 1, now: datetime = NOW
+) -> Run:
+    spec = side_spec(model, run)
+    generator = generator_ensure(project=system.case_set.project, spec=spec.generator)
+    return run_load(generator=generator, system=system, spec=spec, rows=rows, file="labels.csv", now=now)[0]
+
+
+def judged(labels: Mapping[str, str | None]) -> list[JudgmentRow]:
+    return [judgment_row(case, label, n) for n, (case, label) in enumerate(labels.items(), 1) if label is not None]
+
+
+def make_swap(
+    project: Project,
+    verdicts: Verdicts,
+    *,
+    name: str = "swap-1",
+    slices: Mapping[str, Mapping[str, str]] | None = None,
+    blocking: Sequence[str] = (),
+    rules: Mapping[str, bool] | None = None,
+    labels: Sequence[str] = ("fail", "pass"),
+    table: Mapping[str, str] = YES_NO,
+    case_set: str = "cases",
+) -> Comparison:
+    """A judge swap over cases whose raw labels are given by side."""
+    slices = slices or {}
+    rows = [case_row(case, n, slices=dict(slices.get(case, {}))) for n, case in enumerate(verdicts, 1)]
+    system = load_artifacts(load_cases(project, rows, case_set))
+    reader = make_reader(project, table=table, name=f"table-{len(table)}")
+    old = load_run(system, judged({case: pair[0] for case, pair in verdicts.items()}), "old-judge")
+    new = load_run(system, judged({case: pair[1] for case, pair in verdicts.items()}), "new-judge")
+    return comparison_open(
+        project=project,
+        name=name,
+        kind="judge_swap",
+        partition="development",
+        old=(old, reader),
+        new=(new, reader),
+        labels=list(labels),
+        rules=RULES | dict(rules or {}),
+        slices=sorted({one for given in slices.values() for one in given}),
+        blocking_slices=list(blocking),
+    )
+
+
+def make_upgrade(
+    project: Project,
+    verdicts: Verdicts,
+    *,
+    name: str = "upgrade-1",
+    same: Iterable[str] = (),
+    rules: Mapping[str, bool] | None = None,
+) -> Comparison:
+    """A version upgrade; the outputs of the cases in `same` are byte-identical on both sides."""
+    alike = set(same)
+    case_set = load_cases(project, list(verdicts), "questions")
+    old = load_artifacts(case_set, "v1")
+    changed = [
+        artifact_row(case, n, "" if case in alike else f"better answer {case}") for n, case in enumerate(verdicts, 1)
+    ]
+    new = load_artifacts(case_set, "v2", changed)
+    reader = make_reader(project)
+    return comparison_open(
+        project=project,
+        name=name,
+        kind="version_upgrade",
+        partition="development",
+        old=(load_run(old, judged({case: pair[0] for case, pair in verdicts.items()})), reader),
+        new=(load_run(new, judged({case: pair[1] for case, pair in verdicts.items()})), reader),
+        labels=["fail", "pass"],
+        rules=RULES | dict(rules or {}),
+        slices=[],
+        blocking_slices=[],
+    )
+
+
+def make_plan(comparison: Comparison, **changes: Any) -> dict[str, Any]:
+    """A plan that draws everything unless told otherwise."""
+    plan = PlanSpec(
+        estimand="accuracy_difference" if comparison.is_swap else "success_difference",
+        target="pool",
+        level=0.95,
+        policy="planned",
+        seed="7",
+        merge_below=0,
+        allocation={"agree": "all", "disagree": "all"},
+    )
+    return asdict(plan) | changes
+
+
+def make_audit(
+    comparison: Comparison,
+    *,
+    plan: Mapping[str, Any] | None = None,
+    review: Mapping[str, Any] | None = None,
+    labels: Sequence[str] = ("fail", "pass"),
+) -> Audit:
+    """A draft audit over a comparison, with one answer for each item."""
+    project = comparison.project
+    rubric = make_rubric(project, labels)
+    spec = asdict(ReviewSpec(double_review_share=0.0)) | {"sources": []} | dict(review or {})
+    return Audit.objects.create(
+        project=project,
+        name=comparison.name,
+        comparison=comparison,
+        rubric=rubric,
+        queue=queue_open(project=project, name=comparison.name, rubric=rubric),
+        manifest="",
+        manifest_hash="0" * 64,
+        plan=make_plan(comparison, **(plan or {})),
+        review=spec,
+        opened_at=NOW,
+    )
+
+
+def operator(audit: Audit) -> Author:
+    return operator_of(audit.project)
+
+
+def make_queue(project: Project, items: int, answers: int = 1, name: str = "queue", upgrade: bool = False) -> Queue:
+    """A queue of items with one artifact each (two for an upgrade), served in the order of their cases."""
+    case_set = load_cases(project, [f"c{n:03d}" for n in range(1, items + 1)], name)
+    systems = [load_artifacts(case_set, version) for version in (["v1", "v2"] if upgrade else ["v1"])]
+    queue = queue_open(project=project, name=name, rubric=make_rubric(project))
+    shown: dict[int, list[int]] = {}
+    for system in systems:
+        for case, artifact in system.artifacts.order_by("case").values_list("case", "pk"):
+            shown.setdefault(case, []).append(artifact)
+    new = [NewItem(case, tuple(found), rank, answers) for rank, (case, found) in enumerate(shown.items(), 1)]
+    items_add(queue=queue, items=new)
+    return queue
+
+
+def item_of(queue: Queue, case_id: str) -> Item:
+    return queue.items.get(case__case_id=case_id)
+
+
+def claim(queue: Queue, person: Author, now: datetime = NOW) -> Lease:
+    lease = slot_claim(queue=queue, actor=person, now=now)
+    assert lease is not None, "nothing is waiting"
+    return lease
+
+
+def submit(lease: Lease, label: str | None = "pass", now: datetime = NOW, **more: Any) -> Review:
+    """Answer the same for every artifact that the item shows; None: cannot judge."""
+    answers = dict.fromkeys(lease.item.shown.values_list("artifact", flat=True), label)
+    return review_submit(lease=lease, actor=lease.author, answers=answers, now=now, **more)
+
+
+def answer(queue: Queue, person: Author, label: str | None = "pass", now: datetime = NOW) -> Review:
+    return submit(claim(queue, person, now), label, now)

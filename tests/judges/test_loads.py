@@ -1,0 +1,274 @@
+"""Loads: the same again adds nothing, other content is refused by both hashes, a failed load leaves nothing."""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from core.errors import InputError, Refused
+from core.models import Project
+from judges.intake.rows import CaseRow
+from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Run, SystemVersion
+from judges.services import loads
+from judges.services.cases import artifacts_load, case_set_load
+from judges.services.loads import LoadCounts
+from judges.services.publishing import generator_ensure
+from judges.services.runs import run_load
+from tests import factories
+from tests.factories import NOW, artifact_row, case_row, judgment_row
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+CASES = [case_row("a", 1, slices={"risk": "high"}), case_row("b", 2)]
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return factories.make_project()
+
+
+def _cases(project: Project, rows: Any) -> tuple[CaseSet, LoadCounts]:
+    return case_set_load(
+        project=project, name="cases", version="1", rows=rows, partition="development", file="cases.csv", now=NOW
+    )
+
+
+def _artifacts(project: Project, rows: Any) -> tuple[SystemVersion, LoadCounts]:
+    case_set = factories.load_cases(project, CASES)
+    return artifacts_load(case_set=case_set, system_version="v1", rows=rows, file="answers.csv", now=NOW)
+
+
+def _run(project: Project, rows: Any, **spec: Any) -> tuple[Run, LoadCounts]:
+    system = factories.load_artifacts(factories.load_cases(project, CASES))
+    side = factories.side_spec(**spec)
+    generator = generator_ensure(project=project, spec=side.generator)
+    return run_load(generator=generator, system=system, spec=side, rows=rows, file="labels.csv", now=NOW)
+
+
+LOADS: dict[str, tuple[Callable[..., Any], list[Any], type[Any], type[Any]]] = {
+    "cases": (_cases, CASES, CaseSet, Case),
+    "artifacts": (_artifacts, [artifact_row("a", 1), artifact_row("b", 2)], SystemVersion, Artifact),
+    "judgments": (_run, [judgment_row("a", "Yes", 1), judgment_row("b", "No", 2)], Run, Judgment),
+}
+each_load = pytest.mark.parametrize("load", LOADS)
+
+
+@each_load
+def test_same_load_again_adds_nothing_and_counts_duplicates(project: Project, load: str) -> None:
+    loaded, rows, owner, row = LOADS[load]
+    first, made = loaded(project, rows)
+    again, found = loaded(project, iter(rows))
+    assert (made, found) == (LoadCounts(created=2), LoadCounts(duplicate=2))
+    assert first == again
+    assert (owner.objects.count(), row.objects.count()) == (1, 2)
+
+
+@each_load
+def test_load_in_another_row_order_is_the_same(project: Project, load: str) -> None:
+    loaded, rows, _, _ = LOADS[load]
+    loaded(project, rows)
+    assert loaded(project, rows[::-1])[1] == LoadCounts(duplicate=2)
+
+
+CHANGED = {
+    "cases": [case_row("a", 1, input="another question", slices={"risk": "high"}), CASES[1]],
+    "artifacts": [artifact_row("a", 1), artifact_row("b", 2, evidence=("a source",))],
+    "judgments": [judgment_row("a", "Yes", 1), judgment_row("b", "No", 2, raw="No, because")],
+}
+
+
+@each_load
+def test_other_content_is_refused_with_row_and_both_hashes(project: Project, load: str) -> None:
+    loaded, rows, _, _ = LOADS[load]
+    loaded(project, rows)
+    with pytest.raises(InputError) as caught:
+        loaded(project, CHANGED[load])
+    (problem,) = caught.value.problems
+    assert problem.row == (1 if load == "cases" else 2)
+    stored, given = problem.what.partition("(stored ")[2].rstrip(")").split(", given ")
+    assert len(stored) == len(given) == 12
+    assert stored != given
+
+
+@pytest.mark.parametrize("change", [{"cluster": "family"}, {"partition": "holdout"}, {"slices": {}}])
+def test_case_with_another_field_is_a_conflict(project: Project, change: dict[str, Any]) -> None:
+    _cases(project, CASES)
+    with pytest.raises(InputError, match="with other content"):
+        _cases(project, [case_row("a", 1, **({"slices": {"risk": "high"}} | change)), CASES[1]])
+
+
+@each_load
+def test_one_row_less_than_stored_is_refused(project: Project, load: str) -> None:
+    loaded, rows, _, _ = LOADS[load]
+    loaded(project, rows)
+    with pytest.raises(InputError, match="frozen with 2 rows, 1 given"):
+        loaded(project, rows[:1])
+
+
+@each_load
+def test_one_row_more_than_stored_is_refused(project: Project, load: str) -> None:
+    loaded, rows, _, row = LOADS[load]
+    loaded(project, rows[:1]) if load != "cases" else loaded(project, rows)
+    more = rows if load != "cases" else [*rows, case_row("c", 3)]
+    with pytest.raises(InputError) as caught:
+        loaded(project, more)
+    assert caught.value.problems[0].row == (3 if load == "cases" else 2)
+    assert row.objects.count() == (2 if load == "cases" else 1)
+
+
+def test_run_in_another_presentation_order_is_another_run(project: Project) -> None:
+    rows = LOADS["judgments"][1]
+    _run(project, rows)
+    with pytest.raises(InputError, match="presentation order"):
+        _run(project, rows, presentation_order="reversed")
+    assert _run(project, rows, run=2, presentation_order="reversed")[1] == LoadCounts(created=2)
+
+
+def _failing(rows: list[Any], after: int) -> Iterator[Any]:
+    yield from rows[:after]
+    raise ConnectionResetError("the source broke off")
+
+
+@each_load
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_source_that_breaks_off_leaves_nothing(
+    project: Project, load: str, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loads, "CHUNK", 1)
+    loaded, rows, owner, row = LOADS[load]
+    with pytest.raises(ConnectionResetError):
+        loaded(project, _failing(rows, after))
+    assert (owner.objects.count(), row.objects.count()) == (0, 0)
+    assert loaded(project, rows)[1] == LoadCounts(created=2)
+
+
+@each_load
+def test_source_that_breaks_off_leaves_what_is_stored(project: Project, load: str) -> None:
+    loaded, rows, owner, row = LOADS[load]
+    loaded(project, rows)
+    with pytest.raises(ConnectionResetError):
+        loaded(project, _failing(rows, 1))
+    assert (owner.objects.count(), row.objects.count()) == (1, 2)
+
+
+def test_judgment_of_a_case_without_artifact_is_refused_by_row(project: Project) -> None:
+    case_set = factories.load_cases(project, CASES)
+    system = factories.load_artifacts(case_set, rows=[artifact_row("a", 1)])
+    with pytest.raises(InputError) as caught:
+        factories.load_run(system, [judgment_row("a", "Yes", 1), judgment_row("b", "No", 2)])
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.row, problem.value) == ("labels.csv", 2, "b")
+    assert Run.objects.count() == 0
+
+
+def _left_behind(project: Project, minutes: float) -> CaseSet:
+    """What a killed load leaves: some rows under a set in state loading."""
+    touched = timezone.now() - timedelta(minutes=minutes)
+    case_set = loads.load_begin(CaseSet, now=touched, project=project, name="cases", version="1")
+    Case.objects.create(case_set=case_set, case_id="x", input_hash="0" * 64, partition="smoke")
+    return case_set
+
+
+def test_abandoned_load_is_removed_by_the_next_one(project: Project) -> None:
+    left = _left_behind(project, minutes=6)
+    case_set, loaded = case_set_load(
+        project=project,
+        name="cases",
+        version="1",
+        rows=CASES,
+        partition="development",
+        file="f",
+        now=timezone.now(),
+    )
+    assert loaded == LoadCounts(created=2)
+    assert case_set.pk != left.pk
+    assert list(Case.objects.values_list("case_id", flat=True)) == ["a", "b"]
+
+
+def test_live_load_is_left_alone(project: Project) -> None:
+    _left_behind(project, minutes=4)
+    with pytest.raises(Refused, match="being loaded by another process"):
+        case_set_load(
+            project=project, name="cases", version="1", rows=CASES, partition="smoke", file="f", now=timezone.now()
+        )
+    assert list(Case.objects.values_list("case_id", flat=True)) == ["x"]
+
+
+def test_load_that_was_taken_over_does_not_complete_the_other(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loads, "CHUNK", 1)
+
+    def rows() -> Iterator[CaseRow]:
+        yield CASES[0]
+        slow = CaseSet.objects.get()
+        CaseSet.objects.update(touched_at=timezone.now() - timedelta(hours=1))
+        loads.load_begin(CaseSet, now=timezone.now(), project=project, name="cases", version="1")
+        assert CaseSet.objects.get().pk != slow.pk
+        yield CASES[1]
+
+    with pytest.raises(Refused, match="taken over or removed"):
+        _cases(project, rows())
+    assert [(one.state, one.cases.count()) for one in CaseSet.objects.all()] == [(LoadState.LOADING, 0)]
+
+
+def _die_in_the_middle(project: Project) -> None:
+    connection.close()
+    loads.CHUNK = 1
+
+    def rows() -> Iterator[CaseRow]:
+        yield CASES[0]
+        yield CASES[1]
+        os._exit(9)
+
+    _cases(project, rows())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_load_whose_process_was_killed_shows_nothing_and_can_be_done_again(project: Project) -> None:
+    connection.close()
+    pid = os.fork()
+    if not pid:
+        _die_in_the_middle(project)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    assert CaseSet.objects.filter(state=LoadState.COMPLETE).count() == 0
+    CaseSet.objects.update(touched_at=timezone.now() - timedelta(minutes=6))
+    assert _later(project)[1] == LoadCounts(created=2)
+    assert CaseSet.objects.get().cases.count() == 2
+
+
+def _later(project: Project) -> tuple[CaseSet, LoadCounts]:
+    return case_set_load(
+        project=project,
+        name="cases",
+        version="1",
+        rows=CASES,
+        partition="development",
+        file="f",
+        now=timezone.now(),
+    )
+
+
+def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:
+    from judges.services.texts import texts_of, texts_store
+
+    texts = [
+        "",
+        "\x00",
+        "a\x00b",
+        "\ud800",
+        "\r\n",
+        "\u0085",
+        "\u202eabc",
+        "\u00e9",
+        "e\u0301",
+        "x" * 1_000_000,
+        "שלום 漢字 🙂",
+    ]
+    hashes = texts_store(project=project, texts=[*texts, *texts])
+    assert texts_of(project=project, hashes=hashes) == dict(zip(hashes, texts, strict=False))
+    assert Blob.objects.count() == len(texts)

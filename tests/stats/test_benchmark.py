@@ -1,0 +1,36 @@
+"""The coverage benchmark draws what it says, and goes on where it stopped."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import coverage
+
+
+@pytest.mark.parametrize("population", coverage.POPULATIONS, ids=lambda one: one.name)
+def test_population_has_its_size_and_a_look_at_all_of_it_gives_its_truth(population):
+    assert sum(population.sizes().values()) == coverage.SIZE
+    orders = coverage.orders(population, np.random.default_rng(1))
+    whole = coverage.looked_at(population, {name: coverage.Counter(order) for name, order in orders.items()})
+    assert whole.point == pytest.approx(population.truth(), abs=1e-12)
+    assert (whole.method, whole.limits(1.96).half_width) == ("census", pytest.approx(0.0, abs=1e-12))
+
+
+def test_truths_are_those_of_the_report():
+    truths = {one.name: one.truth() for one in coverage.POPULATIONS}
+    assert truths["V6"] == pytest.approx(0.0, abs=1e-12)
+    assert truths["ii 200"] == pytest.approx(0.0, abs=1e-12)
+    assert (truths["A2"], truths["A3"]) == pytest.approx((0.942, 0.9555), abs=1e-12)
+
+
+def test_run_that_was_stopped_goes_on_and_ends_with_the_same_figures(tmp_path, monkeypatch):
+    monkeypatch.setattr(coverage, "POPULATIONS", coverage.POPULATIONS[-1:])
+    monkeypatch.setattr(coverage, "BLOCK", 2)
+    whole = coverage.run(4, 2, 50, tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "part.jsonl").write_text(lines[0] + "\n", encoding="utf-8")
+    assert coverage.run(4, 2, 50, tmp_path / "part.jsonl") == whole
+    assert (tmp_path / "part.jsonl").read_text(encoding="utf-8").splitlines() == lines
+    assert [json.loads(line)["block"] for line in lines] == [0, 1, 0]
+    assert coverage.last_line(whole).startswith("coverage at n=400: ii 60=")
