@@ -71,6 +71,7 @@ def watched(registered: Audit) -> Audit:
     """Every case settled but one, which others wait behind, and looked at."""
     settle(registered, but=3)
     look(registered)
+    chart_bring_up_to_date(audit=registered, now=NOW)
     return registered
 
 
@@ -92,19 +93,18 @@ def settle(audit: Audit, *, first: int | None = None, but: int = -1) -> None:
 
 def look(audit: Audit) -> None:
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
-    chart_bring_up_to_date(audit=audit, now=NOW)
 
 
 Page = Callable[[str], str]
 
 
 @pytest.fixture
-def page(lead: Client) -> Page:
+def read(lead: Client) -> Page:
     """The text of one of the lead's pages, by what stands behind the project in its address."""
 
-    def read(path: str) -> str:
+    def fetch(path: str) -> str:
         answer = lead.get(f"/p/alpha/{path}")
         assert answer.status_code == 200, answer.status_code
         return " ".join(answer.content.decode().split())
 
-    return read
+    return fetch
