@@ -53,7 +53,8 @@ def waiting_for(project: Project, author: Author, role: Role, kind: SlotKind) ->
     """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
     slots = Slot.objects.filter(queue__project=project, kind=kind)
     held = slots.filter(state=SlotState.OPEN, leases__author=author, leases__ended_at__isnull=True)
-    return slots_open_to(author, role, slots)[:COUNTED_UP_TO].count() + held.count()
+    free = slots_open_to(author, role, slots).filter(was_skipped=False)
+    return free[:COUNTED_UP_TO].count() + held.count()
 
 
 def waiting_count(project: Project, author: Author, role: Role) -> int:

@@ -24,19 +24,22 @@ class LeaseLost(Refused):
         super().__init__(Problem("the lease has ended; the item may be with somebody else now"))
 
 
-def work_claim(*, project: Project, actor: Author, now: datetime) -> Lease | None:
-    """What this person works on next, whatever queue it is in: what they took last, or else the next open slot."""
+def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: bool = False) -> Lease | None:
+    """What this person works on next, whatever queue it is in: what they took last, or else the next open slot.
+
+    What they have passed on comes back only when they ask for it: it is there for their colleagues first.
+    """
     leases_expire(now=now)
     if lease := _held(actor, item__queue__project=project):
         return lease_renew(lease=lease, actor=actor, now=now)
     open_slots = Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)
     for queue in Queue.objects.filter(Exists(open_slots), project=project).order_by("pk"):
-        if lease := slot_claim(queue=queue, actor=actor, now=now):
+        if lease := slot_claim(queue=queue, actor=actor, now=now, passed_on=passed_on):
             return lease
     return None
 
 
-def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
+def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = True) -> Lease | None:
     """The slot this person works on next: the one they hold, or the first open one in serving order.
 
     Adjudicators are served conflicts first, and reviews only where another adjudicator is left to settle
@@ -53,7 +56,7 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
             return lease_renew(lease=held, actor=actor, now=now)
         try:
             with transaction.atomic():
-                slot = _next_slot(queue, actor, role)
+                slot = _next_slot(queue, actor, role, passed_on)
                 if slot is None:
                     return None
                 return Lease.objects.create(
@@ -64,32 +67,39 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime) -> Lease | None:
     raise Refused(Problem("too many people claim at this moment; try again"))
 
 
-@transaction.atomic
 def leases_expire(*, now: datetime) -> int:
-    return Lease.objects.filter(ended_at__isnull=True, expires_at__lte=now).update(ended_at=now, end=LeaseEnd.EXPIRED)
+    expired = Lease.objects.filter(ended_at__isnull=True, expires_at__lte=now)
+    # Asked first: on SQLite an update waits for the one writer even where it finds nothing.
+    return expired.update(ended_at=now, end=LeaseEnd.EXPIRED) if expired.exists() else 0
 
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
-    _take_back(lease, now)
-    renewed = Lease.objects.filter(pk=lease.pk, author=actor, ended_at__isnull=True).update(expires_at=now + LEASE)
-    if renewed != 1:
+    if lease.author_id != actor.pk or not _update_live(lease, now, expires_at=now + LEASE):
         raise LeaseLost
-    lease.expires_at = now + LEASE
+    lease.ended_at, lease.end, lease.expires_at = None, "", now + LEASE
     return lease
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
-    _take_back(lease, now)
-    ended = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True).update(ended_at=now, end=end)
-    if ended != 1:
+    if not _update_live(lease, now, ended_at=now, end=end):
         raise LeaseLost
     lease.ended_at, lease.end = now, end
 
 
+def _update_live(lease: Lease, now: datetime, **fields: Any) -> bool:
+    """Change a lease that is live, or that only ran out; False where the slot is gone."""
+    live = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True)
+    if live.update(**fields) == 1:
+        return True
+    _take_back(lease, now)
+    return live.update(**fields) == 1
+
+
 def _held(actor: Author, **where: Any) -> Lease | None:
     """What this person took last: an item that came back to them goes before the one they had begun."""
-    return Lease.objects.filter(author=actor, ended_at__isnull=True, **where).order_by("taken_at", "pk").last()
+    held = Lease.objects.filter(author=actor, ended_at__isnull=True, **where)
+    return held.select_related("item__queue__rubric", "item__case", "slot").order_by("taken_at", "pk").last()
 
 
 def _take_back(lease: Lease, now: datetime) -> None:
@@ -100,9 +110,11 @@ def _take_back(lease: Lease, now: datetime) -> None:
         )
 
 
-def _next_slot(queue: Queue, actor: Author, role: Role) -> Slot | None:
+def _next_slot(queue: Queue, actor: Author, role: Role, passed_on: bool) -> Slot | None:
     open_slots = slots_open_to(actor, role, Slot.objects.filter(queue=queue))
-    for skipped in (False, True):  # what this person skipped comes back only when nothing else waits
+    for skipped in (
+        (False, True) if passed_on else (False,)
+    ):  # what this person skipped comes back only when nothing else waits
         for kind in (SlotKind.ADJUDICATION, SlotKind.REVIEW):
             slots = open_slots.filter(kind=kind, was_skipped=skipped)
             if connection.features.has_select_for_update_skip_locked:

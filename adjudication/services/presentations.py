@@ -3,13 +3,10 @@
 import secrets
 from datetime import datetime
 
-from django.db import transaction
-
 from adjudication.models import Item, Presentation
 from core.models import Author
 
 
-@transaction.atomic
 def presentation_ensure(*, item: Item, author: Author, now: datetime) -> Presentation:
     """The order in which this person sees the item's outputs: drawn once, the same at every reload.
 

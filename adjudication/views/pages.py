@@ -11,7 +11,7 @@ from django.template.loader import get_template
 
 from adjudication.blind import blind_item
 from adjudication.models import Lease
-from adjudication.selectors import COUNTED_UP_TO, draft_of, sent_count, undoable, waiting_count
+from adjudication.selectors import COUNTED_UP_TO, draft_of, sent_count, skipped_by, undoable, waiting_count
 from adjudication.services.presentations import presentation_ensure
 from core.access import ProjectRequest
 from core.models import Role
@@ -51,6 +51,7 @@ def screen(request: ProjectRequest, lease: Lease | None, now: datetime, notices:
         "sent": sent_count(request.author),
         "waiting": waiting_words(waiting_count(request.project, request.author, Role(request.role))),
         "undo": str(undo.token) if undo else "",
+        "passed_on": item is None and skipped_by(request.project, request.author).exists(),
     }
     template = "adjudication/_desk.html" if request.headers.get("HX-Request") else "adjudication/review.html"
     return blind_page(request, template, context, notices)

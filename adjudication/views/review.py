@@ -33,7 +33,9 @@ LOST = (
 @require_GET
 def review(request: ProjectRequest) -> HttpResponse:
     now = timezone.now()
-    return screen(request, work_claim(project=request.project, actor=request.author, now=now), now)
+    passed_on = "passed-on" in request.GET
+    lease = work_claim(project=request.project, actor=request.author, now=now, passed_on=passed_on)
+    return screen(request, lease, now)
 
 
 @desk
