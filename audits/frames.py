@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 
 from django.db import connection
 
-from audits.models import Audit, Cell, Frame
+from audits.models import Audit, Cell, Frame, Stratum
 from audits.stats.design import merged_strata, permanent_order, stratum_family, stratum_name
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Key, Pool, Waiting
@@ -20,6 +20,8 @@ from core.identity import canonical_json, case_identity, text_hash
 from judges.models import CaseSet, Comparison
 from judges.pairing import Pair
 from judges.transitions import blocking_slice
+
+LONGEST_NAME: int = Stratum._meta.get_field("name").max_length or 0
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: StrataPlan) 
     merged = merged_strata(sizes, dict(names.values()), below=plan.merge_below)
     by_stratum: dict[str, dict[str, Pair]] = {}
     for pair in eligible:
-        stratum = merged[names[pair.case_pk][0]]
+        stratum = _within_column(merged[names[pair.case_pk][0]])
         by_stratum.setdefault(stratum, {})[identity_of(comparison.case_set, pair)] = pair
     return [
         FrameRow(stratum, position, pair.case_id, pair.case_version, *pair.verdicts, pair.same_content)
@@ -76,6 +78,11 @@ def _stratum(comparison: Comparison, pair: Pair, plan: StrataPlan) -> tuple[str,
     slices = tuple((name, pair.slices.get(name, "")) for name in plan.slices)
     name = stratum_name(old, new, by=plan.by, slices=slices, forced=forced, identical=pair.same_content)  # type: ignore[arg-type]
     return name, stratum_family(old, new, forced=forced, identical=pair.same_content)
+
+
+def _within_column(name: str) -> str:
+    """Merged strata are named by all their parts: a name too long to store keeps its beginning and a hash."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 14]}… {text_hash(name)[:12]}"
 
 
 def frame_bytes(rows: Iterable[FrameRow]) -> tuple[str, bytes]:

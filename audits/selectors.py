@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from adjudication.models import ItemState, Label, Reference, Settlement, SlotKind
@@ -18,9 +18,12 @@ CELL_NAMES = ("both", "only old", "only new", "neither")
 
 def audit_find(name: str) -> Audit:
     """An audit by `name`, or by `project/name` where two projects have one of that name."""
-    project, _, short = name.rpartition("/")
-    found = Audit.objects.filter(name=short, **({"project__name": project} if project else {}))
-    audits = list(found.select_related("project", "comparison", "queue", "rubric")[:2])
+    # Either name may hold a slash itself, so every place to cut is tried.
+    cuts = [place for place, sign in enumerate(name) if sign == "/"]
+    called = Q(name=name)
+    for place in cuts:
+        called |= Q(project__name=name[:place], name=name[place + 1 :])
+    audits = list(Audit.objects.filter(called).select_related("project", "comparison", "queue", "rubric")[:2])
     if len(audits) == 1:
         return audits[0]
     if audits:

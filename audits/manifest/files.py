@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import Problem
+from core.texts import UNSTORABLE
 
 LARGEST_TEXT = 1_000_000
 
@@ -37,6 +38,9 @@ def read_text(path: Path, key: str) -> str | Problem:
         return Problem(f"not UTF-8 text at byte {error.start}", file=path.name, key=key)
     if len(content) > LARGEST_TEXT:
         return Problem(f"{len(content)} bytes", file=path.name, key=key, allowed=f"at most {LARGEST_TEXT} bytes")
+    if found := UNSTORABLE.search(text):
+        what = f"U+{ord(found[0]):04X} at character {found.start() + 1} cannot be stored"
+        return Problem(what, file=path.name, key=key, allowed="a text without it")
     return text if text.strip() else Problem("empty", file=path.name, key=key, allowed="the text for the reviewers")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 
 from core.errors import Problem
+from core.texts import UNSTORABLE
 
 LARGEST = 1_000_000
 DEEPEST = 20
@@ -55,6 +56,13 @@ def _value(node: yaml.Node, problems: list[Problem]) -> Any:
         return _mapping(node, problems)
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, problems) for item in node.value]
+    return _storable(node, problems)
+
+
+def _storable(node: yaml.Node, problems: list[Problem]) -> Any:
+    """An escape such as \\0 can put into a text what no database keeps."""
+    if found := UNSTORABLE.search(node.value):
+        problems.append(Problem(f"{_line(node.start_mark)}a text with U+{ord(found[0]):04X}, which cannot be stored"))
     return node.value
 
 
@@ -66,7 +74,7 @@ def _mapping(node: yaml.MappingNode, problems: list[Problem]) -> dict[str, Any]:
         elif key.value in content:
             problems.append(Problem(f"{_line(key.start_mark)}the key stands twice", key=key.value))
         else:
-            content[key.value] = _value(value, problems)
+            content[_storable(key, problems)] = _value(value, problems)
     return content
 
 

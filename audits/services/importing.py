@@ -149,7 +149,7 @@ def _mapped(row: LabelRow, table: Mapping[str, str], source: ReviewSource, probl
                 row=row.number,
                 column=column,
                 value=label,
-                allowed=", ".join(table),
+                allowed=", ".join(sorted(table)),  # PostgreSQL keeps no order of keys
             )
         )
     if unknown:
@@ -176,6 +176,7 @@ def _import_chunk(
     audit: Audit, source: ReviewSource, rows: list[_CaseLabels], file: str, actor: Author, now: datetime
 ) -> Imported:
     artifacts = artifacts_of(audit, [row.case for row in rows])
+    _refuse_unanswered(rows, artifacts, file)
     items = _items(audit, rows, artifacts)
     authors = {
         name: imported_author(project=audit.project, pseudonym=name).pk
@@ -189,6 +190,15 @@ def _import_chunk(
         actor=actor,
         now=now,
     )
+
+
+def _refuse_unanswered(rows: list[_CaseLabels], artifacts: Mapping[int, tuple[int, ...]], file: str) -> None:
+    what = "a label of a case of which a side has no artifact"
+    problems = [
+        Problem(what, file=file, row=row.number, value=row.rows[0].case_id) for row in rows if row.case not in artifacts
+    ]
+    if problems:
+        raise InputError(problems[:NAMED])
 
 
 def _items(audit: Audit, rows: list[_CaseLabels], artifacts: Mapping[int, tuple[int, ...]]) -> dict[int, Item]:

@@ -164,7 +164,10 @@ def _open_items(
 
 
 def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """The artifacts that an item of each case shows: one in a swap, the old and the new in an upgrade."""
+    """The artifacts that an item of each case shows: one in a swap, the old and the new in an upgrade.
+
+    A case of which a side has no artifact is left out; it is never eligible.
+    """
     systems = list(
         dict.fromkeys([audit.comparison.old_run.system_version_id, audit.comparison.new_run.system_version_id])
     )
@@ -173,7 +176,8 @@ def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...
         rows = Artifact.objects.filter(case__in=cases[start : start + BATCH], system_version__in=systems)
         for case, system, pk in rows.values_list("case", "system_version", "pk"):
             found.setdefault(case, {})[system] = pk
-    return {case: tuple(found[case][system] for system in systems) for case in cases}
+    whole = [case for case in cases if len(found.get(case, {})) == len(systems)]
+    return {case: tuple(found[case][system] for system in systems) for case in whole}
 
 
 def _reuse_references(

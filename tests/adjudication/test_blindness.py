@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from adjudication.models import Lease
+from adjudication.models import Item, Lease, Presentation
 from audits.models import Audit, Stratum, StratumKind
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register

@@ -26,9 +26,10 @@ class Command(AuditCommand):
         if kind not in FORMATS:
             allowed = " or ".join(f".{name}" for name in FORMATS)
             raise InputError(Problem("the format is told from the ending", value=path.name, allowed=allowed))
-        if not path.parent.is_dir():
-            raise InputError(Problem("there is no such folder", value=str(path.parent)))
-        result = anchors_write(audit, path, kind)
+        try:
+            result = anchors_write(audit, path, kind)
+        except OSError as error:
+            raise InputError(Problem(f"cannot write there: {error.strerror}", value=str(path))) from error
 
         def lines() -> list[str]:
             left_out = result["underspecified_items_without_anchor"]

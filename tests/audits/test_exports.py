@@ -1,0 +1,141 @@
+"""Gold anchors leave the house whole: every reference in force, its identity, how it was sampled and settled."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudication.models import Reference
+from audits.exports.anchors import anchors_of, anchors_write
+from audits.exports.cells import neutral, recovered
+from audits.models import Audit
+from audits.services.registering import audit_register
+from core.identity import sequence_hash, text_hash
+from core.models import Project
+from tests import factories
+from tests.factories import NOW, answer
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+ODD = ["=1+1", "+1", "-1", "@sum", "'quoted", "'=x", "plain", 'a "b", c', "é", "שלום", "漢字 🙂", "a;b"]
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return factories.make_project()
+
+
+def _audit(project: Project, cases: list[str], **changes: Any) -> Audit:
+    audit = factories.make_audit(factories.make_swap(project, dict.fromkeys(cases, ("Yes", "No"))), **changes)
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    return audit
+
+
+def _read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("text", [*ODD, "", "''", "'", "\t=", "'\tx", "\rx", "=", "''=1"])
+def test_neutral_cell_runs_nowhere_and_is_recovered_exactly(text: str) -> None:
+    assert not neutral(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert recovered(neutral(text)) == text
+
+
+def test_csv_neutralises_what_a_spreadsheet_would_run_and_gives_it_back(project: Project, tmp_path: Path) -> None:
+    audit = _audit(project, ODD)
+    person = factories.make_person(project, "ann")
+    for _ in ODD:
+        answer(audit.queue, person)
+    path = tmp_path / "anchors.csv"
+    assert anchors_write(audit, path, "csv")["anchors"] == len(ODD) == Reference.objects.count()
+    cells = [row["case_id"] for row in _read_csv(path)]
+    assert [recovered(cell) for cell in cells] == ODD
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_jsonl_says_exactly_what_is_stored(project: Project, tmp_path: Path) -> None:
+    audit = _audit(project, ["=1+1", "b"])
+    answer(audit.queue, factories.make_person(project, "ann"), "fail")
+    draw = audit.draws.get(item__state="settled")
+    path = tmp_path / "anchors.jsonl"
+    assert anchors_write(audit, path, "jsonl") == {
+        "file": str(path),
+        "anchors": 1,
+        "underspecified_items_without_anchor": 0,
+    }
+    (line,) = path.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {
+        "reference_id": Reference.objects.get().pk,
+        "case_set": "cases",
+        "case_set_version": "1",
+        "case_id": draw.case.case_id,
+        "case_version": 1,
+        "input_hash": text_hash(f"question {draw.case.case_id}"),
+        "system_version": "v1",
+        "output_hash": text_hash(f"answer {draw.case.case_id}"),
+        "evidence_hash": sequence_hash([]),
+        "rubric": "right",
+        "rubric_version": "1",
+        "rubric_hash": audit.rubric.content_hash,
+        "label": "fail",
+        "value": 0.0,
+        "how_settled": "single",
+        "settled_at": NOW.isoformat(),
+        "how_sampled": "drawn",
+        "stratum": "disagree",
+        "position": draw.position,
+        "inclusion_probability": 1.0,
+    }
+
+
+def test_both_formats_hold_the_same_rows_in_the_order_of_the_case_set(project: Project, tmp_path: Path) -> None:
+    audit = _audit(project, ODD)
+    person = factories.make_person(project, "ann")
+    for n in range(len(ODD)):
+        answer(audit.queue, person, "pass" if n % 2 else "fail")
+    table, lines = tmp_path / "a.csv", tmp_path / "a.jsonl"
+    anchors_write(audit, table, "csv")
+    anchors_write(audit, lines, "jsonl")
+    objects = [json.loads(line) for line in lines.read_text(encoding="utf-8").split("\n")[:-1]]
+    rows = [{name: recovered(cell) for name, cell in row.items()} for row in _read_csv(table)]
+    assert rows == [{name: str(value) for name, value in one.items()} for one in objects]
+    assert [one["case_id"] for one in objects] == ODD
+
+
+def test_underspecified_case_is_counted_and_never_an_anchor(project: Project, tmp_path: Path) -> None:
+    audit = _audit(project, ["a", "b"])
+    people = [factories.make_person(project, name) for name in ("ann", "ben")]
+    for person in people:
+        answer(audit.queue, person, None)
+    answer(audit.queue, people[0], "pass")
+    written = anchors_write(audit, tmp_path / "a.csv", "csv")
+    assert (written["anchors"], written["underspecified_items_without_anchor"]) == (1, 1)
+    assert [anchor.how_settled for anchor in anchors_of(audit)] == ["single"]
+
+
+def test_inclusion_probability_is_the_share_drawn_of_the_stratum(project: Project) -> None:
+    cases = [f"q{n:02d}" for n in range(40)]
+    plan = {"allocation": {"disagree": 25, "agree": "all"}}
+    audit = _audit(project, cases, plan=plan)
+    answer(audit.queue, factories.make_person(project, "ann"))
+    (anchor,) = anchors_of(audit)
+    assert (anchor.inclusion_probability, anchor.position) == (25 / 40, 1)
+
+
+def test_upgrade_gives_an_anchor_for_each_side(project: Project) -> None:
+    audit = factories.make_audit(factories.make_upgrade(project, {"a": ("Yes", "No")}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    answer(audit.queue, factories.make_person(project, "ann"))
+    assert [(anchor.system_version, anchor.output_hash) for anchor in anchors_of(audit)] == [
+        ("v1", text_hash("answer a")),
+        ("v2", text_hash("better answer a")),
+    ]
+
+
+def test_project_s_anchors_are_its_own(project: Project) -> None:
+    one, other = _audit(project, ["a"]), _audit(factories.make_project("other"), ["b"])
+    answer(other.queue, factories.make_person(other.project, "ann"))
+    assert (list(anchors_of(one)), len(list(anchors_of(other)))) == ([], 1)
