@@ -284,7 +284,7 @@ def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now:
     require_registered(audit)
     if is_closed(last_look(audit)):
         raise Refused(Problem(f"the final look of {audit} is made", allowed="a new plan, in another audit"))
-    Audit.objects.select_for_update().get(pk=audit.pk)
+    Audit.objects.select_for_update(no_key=True).get(pk=audit.pk)
     rows = frame_of(audit.frame)
     sizes = Counter(row.stratum for row in rows)
     standing = audit.registrations.latest("n").labels
