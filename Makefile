@@ -10,10 +10,15 @@ TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/
 	audits/manifest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lock clean
+PORT ?= 8000
+
+.PHONY: help run demo test lint lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: $(RUNTIME) ## install, and run everything here with a demonstration project (PORT=8000); Ctrl-C stops it
+	@$(PY) manage.py run --port $(PORT)
 
 demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit from intake to anchors
 	@$(PY) manage.py migrate --verbosity 0

@@ -7,12 +7,13 @@ from core.errors import Problem, Refused
 
 ITEM_MOVES: dict[ItemState, frozenset[ItemState]] = {
     ItemState.OPEN: frozenset({ItemState.CONFLICT, ItemState.SETTLED}),
-    ItemState.CONFLICT: frozenset({ItemState.SETTLED}),
+    # Back to open: the answer that made the conflict was taken back before anybody looked at it.
+    ItemState.CONFLICT: frozenset({ItemState.SETTLED, ItemState.OPEN}),
     ItemState.SETTLED: frozenset(),
 }
 SLOT_MOVES: dict[SlotState, frozenset[SlotState]] = {
     SlotState.OPEN: frozenset({SlotState.DONE, SlotState.WITHDRAWN}),
-    SlotState.DONE: frozenset(),
+    SlotState.DONE: frozenset({SlotState.OPEN}),  # its answer was taken back
     SlotState.WITHDRAWN: frozenset(),
 }
 

@@ -25,6 +25,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # The kernel's room for a socket's address: 107 bytes on Linux, 103 on macOS. The shorter holds everywhere.
 SOCKET_PATH_BYTES = 103
+LOCAL = "127.0.0.1"
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 LOG_LINES_SHOWN = 15
@@ -94,6 +95,34 @@ def embedded_worker(var_dir: Path, *, broker: str, environment: Mapping[str, str
 
 
 @contextlib.contextmanager
+def embedded_web(var_dir: Path, *, port: int, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the web server of this machine while the block runs. Yields its process at once: `await_web` says when
+    it answers, so that something else can start in the meantime."""
+    private_folder(var_dir)
+    with _started(
+        _web_command(port), log=var_dir / "web.log", cwd=BASE_DIR, environment=_environment_with(environment)
+    ) as process:
+        yield process
+
+
+def await_web(var_dir: Path, process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 2 * START_SECONDS
+    while not _accepts(port):
+        _still_starting("The web server", process, deadline, var_dir / "web.log")
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a server could listen there now; one that has just gone does not count."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOCAL, port))
+        except OSError:
+            return False
+    return True
+
+
+@contextlib.contextmanager
 def stopping_in_order() -> Iterator[None]:
     """Inside, a polite signal (SIGTERM, SIGHUP) ends the block as Ctrl-C does, so that services are stopped."""
 
@@ -140,6 +169,22 @@ def _worker_command(var_dir: Path, node: str) -> list[str]:
     schedule = str(var_dir / "beat-schedule")
     pool = ["--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle"]
     return [sys.executable, "-m", "celery", "-A", "config", "worker", "-B", "-s", schedule, "-n", node, *pool]
+
+
+def _web_command(port: int) -> list[str]:
+    memory = Path("/dev/shm")  # noqa: S108 -- gunicorn makes files of its own there, and unlinks them at once
+    # Two processes, because Python runs one thread of each at a time; threads, because a browser keeps
+    # its connection open between two pages. More processes would only queue for SQLite's one writer.
+    workers = ["--workers", "2", "--worker-class", "gthread", "--threads", "8", "--preload", "--graceful-timeout", "5"]
+    heartbeat = ["--worker-tmp-dir", str(memory)] if memory.is_dir() else []
+    listen = ["--bind", f"{LOCAL}:{port}", "--no-control-socket", "--log-level", "warning"]
+    return [sys.executable, "-m", "gunicorn", "config.wsgi:application", *listen, *workers, *heartbeat]
+
+
+def _accepts(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((LOCAL, port), timeout=1):
+        return True
+    return False
 
 
 def _environment_with(changes: Mapping[str, str]) -> dict[str, str]:

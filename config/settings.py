@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
@@ -28,6 +29,10 @@ if (PRODUCTION or not _this_machine_only) and not env.secret("SECRET_KEY"):
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
     "config",
     "core",
     "judges",
@@ -36,7 +41,16 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "core.middleware.Problems",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -45,9 +59,58 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": False,
-        "OPTIONS": {"builtins": ["audits.templatetags.figures"]},
+        "OPTIONS": {
+            "builtins": ["audits.templatetags.figures"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+                "core.pages.frame",
+            ],
+        },
     }
 ]
+
+# Files are served from where they lie, compressed on the way by whatever stands in front: nothing has to be collected
+# before the first start.
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+# Cookies know no port: two installations on one machine would sign each other's people out.
+SESSION_COOKIE_NAME = "tertium_session"
+CSRF_COOKIE_NAME = "tertium_csrf"
+SESSION_COOKIE_AGE = 7 * 24 * 60 * 60
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+# In a cookie, a message would meet the next person at this browser.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+# Believed only where a proxy stands in front that sets it itself: anybody else can send it too.
+if env.flag("BEHIND_TLS_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+
+# Role -> the pages that it begins with, in order: (what the link says, the route's name).
+NAVIGATION: dict[str, list[tuple[str, str]]] = {
+    "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
+    "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
+    "lead": [("Audits", "audits:list"), ("New audit", "audits:new")],
+    "owner": [("Audits", "audits:list"), ("New audit", "audits:new")],
+}
 
 _database_url = env.secret("DATABASE_URL")
 _redis_url = env.secret("REDIS_URL")
@@ -56,12 +119,18 @@ if not (_database_url and _redis_url):
 DATABASES = {"default": env.database(_database_url, VAR_DIR / "tertium.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Bytes of one upload, all its files together.
+UPLOAD_LIMIT = env.whole_number("TERTIUM_UPLOAD_LIMIT", 1_000_000_000)
+
 LANGUAGE_CODE = "en"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 # Event name -> task name. The lower storeys write events and never import the tasks that follow.
-EVENT_TASKS = {"adjudication.item-settled": "audits.tasks.look_due"}
+EVENT_TASKS = {
+    "adjudication.item-settled": "audits.tasks.look_due",
+    "audits.job-asked": "audits.tasks.job_due",
+}
 
 CELERY_BROKER_URL = _redis_url or broker_url(VAR_DIR)
 CELERY_TASK_ACKS_LATE = True
@@ -86,6 +155,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-looks": {"task": "audits.tasks.looks_sweep", "schedule": 15.0},
+    "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
 }
 
 _log_level = env.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
@@ -95,4 +165,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": _log_level},
+    # Answers of 4xx are the visitor's affair; who was refused what, core.access says.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

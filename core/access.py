@@ -1,7 +1,42 @@
-"""Who may do what."""
+"""Who may do what. Every view says whom it lets in, and the server does not start where one says nothing."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver
+from django.utils.cache import patch_cache_control
 
 from core.errors import Problem, Refused
-from core.models import Author, Membership, Role
+from core.models import Author, Membership, Project, Role
+
+log = logging.getLogger(__name__)
+
+View = Callable[..., HttpResponse]
+UNDECLARED = "core.E001"
+
+
+class ProjectRequest(HttpRequest):
+    """What a view declared with `@access` gets."""
+
+    project: Project
+    role: Role
+    author: Author
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Whom a view lets in: anybody, whoever is signed in, or members of the project in these roles."""
+
+    signed_in: bool
+    roles: frozenset[Role] = frozenset()
 
 
 def role_of(author: Author) -> Role | None:
@@ -16,3 +51,93 @@ def require_role(author: Author, *allowed: Role) -> Role:
         names = ", ".join(role.value for role in allowed)
         raise Refused(Problem(f"{author} may not do this", value=role.value if role else "no role", allowed=names))
     return role
+
+
+def public(view: View) -> View:
+    """Anybody may see this."""
+    view.access = Declared(signed_in=False)  # type: ignore[attr-defined]
+    return view
+
+
+def signed_in(view: View) -> View:
+    """Whoever is signed in may see this."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _sign_in_first(request)
+        return _private(view(request, *args, **kwargs))
+
+    guarded.access = Declared(signed_in=True)  # type: ignore[attr-defined]
+    return guarded
+
+
+def access(*roles: Role) -> Callable[[View], View]:
+    """Members of the project named in the URL may see this, in these roles.
+
+    The view gets `request.project`, `request.role` and `request.author` and no longer the name. Whoever
+    is no member cannot tell the project from one that does not exist.
+    """
+
+    def declare(view: View) -> View:
+        @wraps(view)
+        def guarded(request: ProjectRequest, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return _sign_in_first(request)
+            author = _member(request.user, project)
+            if author is None:
+                raise Http404
+            request.author, request.project, request.role = author, author.project, Role(author.role)
+            if request.role not in roles:
+                log.warning("refused: %s as %s on %s %s", author, author.role, request.method, request.path)
+                raise PermissionDenied
+            return _private(view(request, *args, **kwargs))
+
+        guarded.access = Declared(signed_in=True, roles=frozenset(roles))  # type: ignore[attr-defined]
+        return guarded
+
+    return declare
+
+
+def undeclared(patterns: Iterable[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
+    """The routes whose view does not say whom it lets in."""
+    for pattern in patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from undeclared(pattern.url_patterns, route)
+        elif not isinstance(getattr(pattern.callback, "access", None), Declared):
+            yield f"/{route}"
+
+
+def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
+    """Called where a process starts: a route that nobody thought about is not served."""
+    routes = list(undeclared(patterns))
+    if routes:
+        raise ImproperlyConfigured(
+            f"({UNDECLARED}) {', '.join(routes)}: the view does not say who may see it; "
+            "allowed: @access(Role…), @signed_in or @public from core.access"
+        )
+
+
+def _member(user: AbstractBaseUser | AnonymousUser, project: str) -> Any:
+    """The author under whom this user works in the project, with the project and the role, in one query."""
+    membership = Membership.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
+    return (
+        Author.objects.select_related("project")
+        .annotate(role=Subquery(membership.values("role")))
+        .filter(project__name=project, user=user.pk, role__isnull=False)
+        .first()
+    )
+
+
+def _sign_in_first(request: HttpRequest) -> HttpResponse:
+    """A page leads to the sign-in; a request that a page makes is told, so that the page can keep what was typed."""
+    if request.headers.get("HX-Request"):
+        return _private(HttpResponse("Sign in first.", status=401, content_type="text/plain"))
+    return redirect_to_login(request.get_full_path())
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    """Neither a proxy nor the browser of the next person at this desk keeps the page."""
+    patch_cache_control(response, private=True, no_store=True)
+    return response

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.core import checks
 from django.db import connections
 from django.db.models.signals import post_migrate
 
@@ -15,4 +16,7 @@ class CoreConfig(AppConfig):
     name = "core"
 
     def ready(self) -> None:
+        from core.checks import every_view_says_who_may_see_it
+
+        checks.register(every_view_says_who_may_see_it, checks.Tags.urls)
         post_migrate.connect(_install_after_migrate, dispatch_uid="append-only-triggers")

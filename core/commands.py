@@ -40,7 +40,7 @@ class Command(BaseCommand):
         except InputError as error:
             self._fail(error, options)
         except DatabaseError:
-            if not _unprepared():
+            if not unprepared():
                 raise
             self._fail(InputError(Problem("the database is not prepared", allowed="manage.py migrate, once")), options)
         if options["json"]:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         raise CommandError(str(error), returncode=code)
 
 
-def _unprepared() -> bool:
+def unprepared() -> bool:
     """Whether migrations wait: then a missing table is no fault of the command."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

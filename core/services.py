@@ -5,6 +5,7 @@ from datetime import datetime
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from core.errors import Problem, Refused
 from core.models import Author, AuthorKind, Membership, Project, Role
 
 OPERATOR = "operator"
@@ -20,6 +21,11 @@ def operator_of(project: Project) -> Author:
     return Author.objects.get_or_create(project=project, pseudonym=OPERATOR, defaults={"kind": AuthorKind.OPERATOR})[0]
 
 
+def operator_at(*, project: str, now: datetime) -> Author:
+    """The same for a project that the command may be the first to name."""
+    return operator_of(project_ensure(name=project, now=now))
+
+
 @transaction.atomic
 def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER) -> Author:
     """A member with one role, and the author under whose pseudonym their labels stand."""
@@ -27,6 +33,20 @@ def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind 
     Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
     author, _ = Author.objects.get_or_create(project=project, user=user, defaults={"pseudonym": username, "kind": kind})
     return author
+
+
+@transaction.atomic
+def member_remove(*, author: Author) -> None:
+    """The person leaves the project; what they stated stays, under their pseudonym."""
+    Membership.objects.filter(project=author.project_id, user=author.user_id).delete()
+
+
+@transaction.atomic
+def password_set(*, author: Author, password: str) -> None:
+    if author.user is None:
+        raise Refused(Problem(f"{author} has no account"))
+    author.user.set_password(password)
+    author.user.save(update_fields=["password"])
 
 
 @transaction.atomic

@@ -1,9 +1,37 @@
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_safe
+
+from core.access import ProjectRequest, access, public, signed_in
+from core.models import Membership, Role
+from core.pages import Link, links_of
 
 
+@public
+@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 when this process answers and reaches its database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok\n", content_type="text/plain")
+
+
+@signed_in
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """The projects of whoever is signed in; the only one at once."""
+    members = Membership.objects.filter(user=request.user.pk).select_related("project").order_by("project__name")
+    links = [Link(member.project.name, reverse("project", args=[member.project.name])) for member in members]
+    if len(links) == 1:
+        return redirect(links[0].url)
+    return render(request, "core/home.html", {"projects": links})
+
+
+@access(*Role)
+@require_GET
+def project_home(request: ProjectRequest) -> HttpResponse:
+    """Where somebody in this role begins."""
+    links = links_of(request.project.name, request.role)
+    return redirect(links[0].url) if links else render(request, "core/project.html")

@@ -1,6 +1,7 @@
 from django.db import models
 
 from adjudication.models.queues import Item, SlotKind
+from adjudication.models.work import Presentation
 from core.models import Author
 from core.records import AppendOnly
 from judges.models.cases import Artifact
@@ -10,6 +11,7 @@ class Review(AppendOnly):
     """What one person answered about one item. A correction is a new revision; nothing is overwritten.
 
     `surplus` marks an answer that came after the item had all it needed: kept, outside the estimate.
+    `presentation` says which output stood where; null for an answer that was not given at the desk.
     """
 
     item = models.ForeignKey(Item, models.PROTECT, related_name="reviews")
@@ -17,6 +19,7 @@ class Review(AppendOnly):
     revision = models.PositiveSmallIntegerField(default=1)
     kind = models.CharField(max_length=12, choices=SlotKind.choices, default=SlotKind.REVIEW)
     surplus = models.BooleanField(default=False)
+    presentation = models.ForeignKey(Presentation, models.PROTECT, null=True, related_name="reviews")
     rationale = models.TextField(blank=True)
     seconds = models.PositiveIntegerField(null=True)  # active, while the page was in front; null if unknown
     at = models.DateTimeField()
@@ -25,9 +28,21 @@ class Review(AppendOnly):
         constraints = [
             models.UniqueConstraint(fields=["item", "author", "revision"], name="one_review_per_revision"),
         ]
+        indexes = [models.Index(fields=["author", "at"], name="review_by_author_and_time")]
 
     def __str__(self) -> str:
         return f"{self.item} by {self.author}"
+
+
+class Withdrawal(AppendOnly):
+    """A person took an answer back. It stays as it was, and counts no more."""
+
+    review = models.OneToOneField(Review, models.PROTECT, related_name="withdrawal")
+    actor = models.ForeignKey(Author, models.PROTECT, related_name="withdrawals")
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.review} withdrawn"
 
 
 class Label(AppendOnly):

@@ -12,6 +12,7 @@ from adjudication.models import (
     Label,
     Lease,
     LeaseEnd,
+    Presentation,
     Review,
     ReviewReason,
     Skip,
@@ -19,6 +20,8 @@ from adjudication.models import (
     SlotKind,
     SlotState,
 )
+from adjudication.reasons import check_reasons
+from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
@@ -60,6 +63,7 @@ def review_submit(
         return Review.objects.filter(item=item, author=actor).latest("revision")
     check_answers(item, answers)
     check_words(reasons, rationale)
+    check_reasons(reasons, rationale)
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
     review = Review.objects.create(
@@ -68,6 +72,7 @@ def review_submit(
         revision=1 + (item.reviews.filter(author=actor).aggregate(last=Max("revision"))["last"] or 0),
         kind=lease.slot.kind,
         surplus=surplus,
+        presentation=Presentation.objects.filter(item=item, author=actor).first(),
         rationale=rationale,
         # A browser's odd clock is no reason to lose an answer.
         seconds=seconds if seconds is not None and 0 <= seconds <= MOST_SECONDS else None,
@@ -77,6 +82,7 @@ def review_submit(
         Label(review=review, artifact_id=artifact, label=label) for artifact, label in answers.items()
     )
     ReviewReason.objects.bulk_create(ReviewReason(review=review, code=code) for code in dict.fromkeys(reasons))
+    draft_drop(item.pk, actor)
     event_record(name="adjudication.review-submitted", actor=actor, now=now, payload={"review": review.pk})
     if not surplus:
         item_resolve(item=item, actor=actor, now=now)
@@ -127,5 +133,7 @@ def _all_have_skipped(item: Item, actor: Author) -> bool:
     """Whether no reviewer is left who has neither skipped nor answered this item."""
     reviewers = Membership.objects.filter(project=item.queue.project_id, role=Role.REVIEWER).values("user")
     left = Author.objects.filter(project=item.queue.project_id, user__in=reviewers)
-    done = set(item.skips.values_list("author", flat=True)) | set(item.reviews.values_list("author", flat=True))
+    done = set(item.skips.values_list("author", flat=True)) | set(
+        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
+    )
     return role_of(actor) == Role.REVIEWER and not left.exclude(pk__in=done).exists()

@@ -28,7 +28,11 @@ Decision = Mapping[int, str | None]  # artifact -> label, or None where nobody c
 
 
 def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
-    """Settle the item, or find it in conflict, or leave it waiting. The caller holds its row lock."""
+    """Settle the item, or find it in conflict, or leave it waiting. The caller holds its row lock.
+
+    An item that is settled already gets here when an answer was taken back and given anew: the decision
+    in force stays until another one replaces it, as a further revision.
+    """
     reviews = [review for review in _standing_reviews(item) if not review.surplus]
     decisions = {review.pk: _decision(review) for review in reviews}
     adjudications = [review for review in reviews if review.kind == SlotKind.ADJUDICATION]
@@ -37,7 +41,7 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
             item=item, how=SettlementHow.ADJUDICATED, decision=decisions[adjudications[-1].pk], actor=actor, now=now
         )
         return
-    if item.state != ItemState.OPEN or item.slots.filter(state=SlotState.OPEN).exists():
+    if item.state == ItemState.CONFLICT or item.slots.filter(state=SlotState.OPEN).exists():
         return
     first, *others = [decisions[review.pk] for review in reviews]
     if any(other != first for other in others):
@@ -51,31 +55,39 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
 
 
 def item_to_adjudicator(*, item: Item, actor: Author, now: datetime) -> None:
-    """Reviewers differ, or none of them would answer: an adjudicator decides."""
-    item_move(item, ItemState.CONFLICT)
+    """Reviewers differ, or none of them would answer: an adjudicator decides. What is settled stays so until then."""
+    if item.state != ItemState.SETTLED:
+        item_move(item, ItemState.CONFLICT)
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
     _slot_add(item, SlotKind.ADJUDICATION)
     event_record(name="adjudication.conflict-found", actor=actor, now=now, payload={"item": item.pk})
 
 
 def item_settle(*, item: Item, how: SettlementHow, decision: Decision, actor: Author, now: datetime) -> Settlement:
-    """Write the decision. An artifact that nobody can judge gets no reference, and the item is underspecified."""
-    item_move(item, ItemState.SETTLED)
+    """Write the decision. An artifact that nobody can judge gets no reference, and the item is underspecified.
+
+    The same decision, come about in the same way, is not written twice.
+    """
+    if None in decision.values():
+        how = SettlementHow.UNDERSPECIFIED
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
+    if item.state != ItemState.SETTLED:
+        item_move(item, ItemState.SETTLED)
+    elif (before := _in_force(item)) and (before.how, _references(before)) == (how, _given(decision)):
+        return before
     number = settlement_numbers(item.queue, 1)
     settlement = Settlement.objects.create(
         item=item,
         revision=1 + (item.settlements.aggregate(last=Max("revision"))["last"] or 0),
         queue=item.queue,
         number=number,
-        how=SettlementHow.UNDERSPECIFIED if None in decision.values() else how,
+        how=how,
         actor=actor,
         at=now,
     )
     Reference.objects.bulk_create(
         Reference(settlement=settlement, artifact_id=artifact, label=label)
-        for artifact, label in decision.items()
-        if label is not None
+        for artifact, label in _given(decision).items()
     )
     announce_settlements(queue=item.queue, number=number, actor=actor, now=now)
     return settlement
@@ -93,10 +105,22 @@ def announce_settlements(*, queue: Queue, number: int, actor: Author, now: datet
     event_record(name=ITEM_SETTLED, actor=actor, now=now, payload={"queue": queue.pk, "number": number})
 
 
+def _in_force(item: Item) -> Settlement | None:
+    return item.settlements.order_by("revision").last()
+
+
+def _references(settlement: Settlement) -> dict[int, str]:
+    return dict(settlement.references.values_list("artifact", "label"))
+
+
+def _given(decision: Decision) -> dict[int, str]:
+    return {artifact: label for artifact, label in decision.items() if label is not None}
+
+
 def _standing_reviews(item: Item) -> list[Review]:
-    """Each author's latest revision, oldest first."""
+    """Each author's latest answer that was not taken back, oldest first."""
     latest: dict[int, Review] = {}
-    for review in item.reviews.order_by("revision", "pk").prefetch_related("labels"):
+    for review in item.reviews.filter(withdrawal=None).order_by("revision", "pk").prefetch_related("labels"):
         latest[review.author_id] = review
     return sorted(latest.values(), key=lambda review: review.pk)
 

@@ -89,25 +89,32 @@ def _drawn(audit: Audit) -> dict[int, tuple[int, int]]:
 
 def anchors_write(audit: Audit, path: Path, kind: str) -> dict[str, Any]:
     """Write the anchors to a file; the counts come back, with what was left out and why."""
-    written = 0
+    lines = -1 if kind == "csv" else 0  # the header is no anchor
     with path.open("w", newline="", encoding="utf-8") as file:
-        for anchor in _writer(file, kind, anchors_of(audit)):
-            written += anchor
+        for line in anchor_lines(audit, kind):
+            file.write(line)
+            lines += 1
     underspecified = standing_settlements(audit).filter(how=SettlementHow.UNDERSPECIFIED).count()
-    return {"file": str(path), "anchors": written, "underspecified_items_without_anchor": underspecified}
+    return {"file": str(path), "anchors": lines, "underspecified_items_without_anchor": underspecified}
 
 
-def _writer(file: Any, kind: str, anchors: Iterator[Anchor]) -> Iterator[int]:
+def anchor_lines(audit: Audit, kind: str) -> Iterator[str]:
+    """The file's rows, one after another: a download streams them."""
     if kind == "jsonl":
-        for anchor in anchors:
-            file.write(json.dumps(asdict(anchor), ensure_ascii=False) + "\n")
-            yield 1
+        for anchor in anchors_of(audit):
+            yield json.dumps(asdict(anchor), ensure_ascii=False) + "\n"
         return
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow([field.name for field in fields(Anchor)])
-    for anchor in anchors:
-        table.writerow([_cell(value) for value in asdict(anchor).values()])
-        yield 1
+    row = csv.writer(_Echo(), lineterminator="\n").writerow
+    yield str(row([field.name for field in fields(Anchor)]))
+    for anchor in anchors_of(audit):
+        yield str(row([_cell(value) for value in asdict(anchor).values()]))
+
+
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _cell(value: Any) -> Any:

@@ -9,6 +9,19 @@ POLICIES = {
     "monitored": "monitored: any number of looks until the target width",
     "anytime": "anytime: any number of looks, without an end",
 }
+ESTIMANDS = {
+    "success_difference": "how much more often the new version succeeds than the old one",
+    "accuracy_difference": "how much more often the new judge is right than the old one",
+    "score_difference": "how much higher the new version scores than the old one",
+    "success_rate": "how often this side succeeds",
+    "accuracy": "how often this side's verdict is right",
+}
+TARGETS = {
+    "pool": "these eligible cases and no others",
+    "traffic": "the process that these cases came from",
+}
+SIDES = {"baseline": "old (baseline)", "candidate": "new (candidate)"}
+KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 LITTLE = 0.02  # a gain in width below which the page says that the judge adds little
 
 BETTER = {
@@ -91,3 +104,11 @@ def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | Non
         return f"How many more labels reach {goal} cannot be told yet: {remaining['reason']}."
     least, most = remaining["least"], remaining["most"]
     return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
+
+
+def saving_words(without_judge: int | None, saving: float | None) -> str:
+    """What the verdicts save in labels, as far as the plan can know."""
+    if without_judge is None or saving is None:
+        return ""
+    plain = f"A plain random sample, without the judges' verdicts, would need {without_judge:,} labels for this width"
+    return f"{plain}: the plan saves {percent(saving)}." if saving > 0 else f"{plain}: the plan saves nothing."

@@ -10,22 +10,22 @@ from django.db import transaction
 from adjudication.services.queues import queue_open
 from audits.manifest.specs import Manifest
 from audits.models import Audit
+from audits.services.sizing import draft_size
 from core.errors import InputError, Problem
 from core.events import event_record
 from core.identity import value_hash
 from core.models import Author, Project
-from core.services import operator_of, project_ensure
 from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import SIDES, SideName, Source
-from judges.integrity import IntegrityReport, integrity_of
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_open
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
+from judges.summaries import summary_of
 
 Row = TypeVar("Row")
 Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
@@ -52,19 +52,28 @@ class FileReading:
 class Opened:
     audit: Audit
     files: list[FileReading]
-    integrity: IntegrityReport
+    integrity: dict[str, Any]
 
 
-def audit_open(*, manifest: Manifest, now: datetime, progress: Progress = silent) -> Opened:
-    """Take in what the manifest names, and leave a draft audit. The same manifest again changes nothing.
+def audit_open(
+    *,
+    manifest: Manifest,
+    actor: Author,
+    now: datetime,
+    progress: Progress = silent,
+    checked: CaseIndex | None = None,
+) -> Opened:
+    """Take in what the manifest names into the actor's project, and leave a draft audit. The same manifest
+    again changes nothing.
 
     Every file is read and checked before anything is stored, so that one bad row anywhere leaves nothing
-    behind. Rows then land in chunks under their load, which shows only when it is complete.
+    behind; `checked` is what `manifest_check` gave, where the caller had to know before. Rows then land in
+    chunks under their load, which shows only when it is complete.
     """
-    index = manifest_check(manifest, progress)
-    project = project_ensure(name=manifest.project, now=now)
-    actor = operator_of(project)
+    project = actor.project
+    _refuse_another_project(project, manifest)
     _refuse_another_plan(project, manifest)
+    index = manifest_check(manifest, progress) if checked is None else checked
     rubric = rubric_publish(project=project, spec=manifest.rubric)
     for mapping in manifest.mappings.values():
         mapping_publish(project=project, spec=mapping)
@@ -85,7 +94,8 @@ def audit_open(*, manifest: Manifest, now: datetime, progress: Progress = silent
         blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
     )
     audit = _draft(manifest, project, comparison, actor, now)
-    return Opened(audit, files, integrity_of(comparison))
+    draft_size(audit=audit)
+    return Opened(audit, files, summary_of(comparison).integrity)
 
 
 def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex:
@@ -138,6 +148,12 @@ def _rows(
             manifest.path(source), source, index, cases=_located(manifest), problems=problems, tally=tally
         )
     return iter(())
+
+
+def _refuse_another_project(project: Project, manifest: Manifest) -> None:
+    if manifest.project != project.name:
+        what = "the manifest is for another project"
+        raise InputError(Problem(what, file=manifest.name, key="project", value=manifest.project, allowed=project.name))
 
 
 def _refuse_another_plan(project: Project, manifest: Manifest) -> None:

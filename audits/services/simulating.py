@@ -51,8 +51,9 @@ def reviews_simulate(
     seed: str,
     clock: Callable[[], datetime],
     after_each: Callable[[Counter[str]], None] = lambda done: None,
+    at_most: int | None = None,
 ) -> Counter[str]:
-    """Let the people work in turns until nothing is waiting for any of them.
+    """Let the people work in turns until nothing is waiting for any of them, or `at_most` answers are given.
 
     Counts what they did: `review`, `adjudication`, `skip`, `cannot judge`.
     """
@@ -60,6 +61,8 @@ def reviews_simulate(
     while True:
         idle = 0
         for person in people:
+            if at_most is not None and done.total() >= at_most:
+                return done
             lease = slot_claim(queue=queue, actor=person.author, now=clock())
             if lease is None:
                 idle += 1

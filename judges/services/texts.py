@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from core.errors import Problem, Refused
 from core.identity import text_hash
 from core.models import Project
-from judges.models import Blob
+from judges.models.cases import Blob
 
 LARGEST_QUERY = 500  # hashes asked for at once
 

@@ -12,8 +12,8 @@ from tests import factories
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
-ALLOWED_ITEM = {("open", "conflict"), ("open", "settled"), ("conflict", "settled")}
-ALLOWED_SLOT = {("open", "done"), ("open", "withdrawn")}
+ALLOWED_ITEM = {("open", "conflict"), ("open", "settled"), ("conflict", "settled"), ("conflict", "open")}
+ALLOWED_SLOT = {("open", "done"), ("open", "withdrawn"), ("done", "open")}
 
 
 @pytest.fixture

@@ -1,0 +1,291 @@
+"""The only door to a reviewer: what a page at the desk may show, copied piece by piece into plain values.
+
+Nothing here can reach a verdict, a stratum, another person's name or the number of a record. What is not
+copied does not exist for the templates: they get these values and no request, no user, no model.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.safestring import SafeString
+
+from adjudication.guidelines import guideline_html
+from adjudication.keys import CANNOT_JUDGE, DeskKeys, desk_keys
+from adjudication.models import Draft, Item, Lease, LeaseEnd, Presentation, Review, SlotKind
+from adjudication.reasons import DESK_REASONS
+from core.models import Project
+from judges.models.cases import Artifact
+from judges.services.texts import texts_of
+
+CANNOT = "cannot"  # the form's value for *cannot judge*; a label's value is its place on the scale
+POSITIONS = {1: ("only",), 2: ("left", "right")}
+HEADINGS = {"only": "Output", "left": "Left output", "right": "Right output"}
+ANSWER_NAMES = "ABCDEFGH"
+EXCERPT = 140
+LONG_TEXT = 6000  # characters, beyond which a text gets a box of its own to scroll in
+
+
+@dataclass(frozen=True)
+class BlindText:
+    name: str
+    text: str
+    long: bool
+
+
+@dataclass(frozen=True)
+class BlindChoice:
+    value: str
+    label: str
+    keys: tuple[str, ...]
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class BlindOutput:
+    position: str
+    heading: str
+    text: BlindText
+    evidence: tuple[BlindText, ...]
+    choices: tuple[BlindChoice, ...]
+
+
+@dataclass(frozen=True)
+class BlindReason:
+    code: str
+    help: str
+    key: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class BlindAnswer:
+    """What one person said about a case on which people differ, under a letter. `mirrored`: they had left
+    and right the other way round, which their words may speak of."""
+
+    name: str
+    key: str
+    labels: tuple[tuple[str, str, str], ...]  # position, heading, label
+    values: str  # "position=value …", for taking it over
+    reasons: tuple[str, ...]
+    rationale: str
+    mirrored: bool
+
+
+@dataclass(frozen=True)
+class BlindItem:
+    token: str
+    adjudication: bool
+    question: BlindText
+    outputs: tuple[BlindOutput, ...]
+    evidence: tuple[BlindText, ...]  # where all outputs share it
+    guideline: SafeString
+    reasons: tuple[BlindReason, ...]
+    rationale: str
+    seconds: int
+    answers: tuple[BlindAnswer, ...]
+    passed_on: tuple[str, ...]
+    begun_by_a_colleague: bool
+
+
+@dataclass(frozen=True)
+class Sent:
+    excerpt: str
+    labels: tuple[tuple[str, str], ...]  # heading, label
+    at: datetime
+    undo: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    excerpt: str
+    reason: str
+    at: datetime
+
+
+def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None) -> BlindItem:
+    """One item as its holder may see it."""
+    item, rubric = lease.item, lease.item.queue.rubric
+    artifacts = _in_order(item, presentation)
+    texts = texts_of(
+        project=item.queue.project,
+        hashes=[item.case.input_hash, *(sha256 for artifact in artifacts for _, sha256 in artifact.parts)],
+    )
+    adjudication = lease.slot.kind == SlotKind.ADJUDICATION
+    reviews = _others(item, lease, presentation) if adjudication else []
+    keys = desk_keys(
+        rubric.labels, [reason.code for reason in DESK_REASONS], outputs=len(artifacts), answers=len(reviews)
+    )
+    shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
+    return BlindItem(
+        token=str(lease.token),
+        adjudication=adjudication,
+        question=_text("Input", texts[item.case.input_hash]),
+        outputs=tuple(
+            _output(position, artifact, texts, rubric.labels, keys, draft, shared)
+            for position, artifact in zip(POSITIONS[len(artifacts)], artifacts, strict=True)
+        ),
+        evidence=_evidence(artifacts[0], texts) if shared else (),
+        guideline=guideline_html(rubric.guideline),
+        reasons=_reasons(keys, draft),
+        rationale=draft.rationale if draft else "",
+        seconds=draft.seconds if draft else 0,
+        answers=tuple(
+            _answer(name, review, presentation, rubric.labels)
+            for name, review in zip(ANSWER_NAMES, reviews, strict=False)
+        ),
+        passed_on=_skip_reasons(item) if adjudication and not reviews else (),
+        begun_by_a_colleague=Lease.objects.filter(slot=lease.slot, end=LeaseEnd.EXPIRED)
+        .exclude(author=lease.author_id)
+        .exists(),
+    )
+
+
+def answers_of(presentation: Presentation, values: Mapping[str, str], labels: Sequence[str]) -> dict[int, str | None]:
+    """Un-swap: the form's values by position, as labels by artifact. A position without a value is left out."""
+    positions = POSITIONS[len(presentation.order)]
+    return {
+        artifact: None if values[position] == CANNOT else labels[int(values[position])]
+        for position, artifact in zip(positions, presentation.order, strict=True)
+        if values.get(position)
+    }
+
+
+def sent_cases(project: Project, leases: Sequence[Lease], undo: str) -> tuple[Sent, ...]:
+    """A person's own answers, and of the cases no more than how their input begins."""
+    excerpts = _excerpts(project, [lease.item for lease in leases])
+    reviews = {
+        review.item_id: review
+        for review in Review.objects.filter(
+            item__in=[lease.item_id for lease in leases], author__in={lease.author_id for lease in leases}
+        )
+        .filter(withdrawal__isnull=True)
+        .select_related("presentation")
+        .prefetch_related("labels")
+        .order_by("revision")
+    }
+    return tuple(
+        Sent(
+            excerpt=excerpts[lease.item_id],
+            labels=_own_labels(reviews[lease.item_id]),
+            at=reviews[lease.item_id].at,
+            undo=undo if str(lease.token) == undo else "",
+        )
+        for lease in leases
+    )
+
+
+def skipped_cases(project: Project, skips: Sequence[tuple[Item, str, datetime]]) -> tuple[Skipped, ...]:
+    excerpts = _excerpts(project, [item for item, _, _ in skips])
+    return tuple(Skipped(excerpts[item.pk], reason, at) for item, reason, at in skips)
+
+
+def _in_order(item: Item, presentation: Presentation) -> list[Artifact]:
+    shown = {shown.artifact_id: shown.artifact for shown in item.shown.select_related("artifact")}
+    return [shown[artifact] for artifact in presentation.order]
+
+
+def _text(name: str, text: str) -> BlindText:
+    return BlindText(name, text, len(text) > LONG_TEXT)
+
+
+def _output(
+    position: str,
+    artifact: Artifact,
+    texts: Mapping[str, str],
+    labels: Sequence[str],
+    keys: DeskKeys,
+    draft: Draft | None,
+    shared: bool,
+) -> BlindOutput:
+    heading = HEADINGS[position]
+    return BlindOutput(
+        position=position,
+        heading=heading,
+        text=_text(heading, texts[artifact.parts[0][1]]),
+        evidence=() if shared else _evidence(artifact, texts),
+        choices=tuple(_choices(artifact, labels, keys, draft)),
+    )
+
+
+def _evidence(artifact: Artifact, texts: Mapping[str, str]) -> tuple[BlindText, ...]:
+    """Numbered anew: the name that a part had in a file could tell whose it is."""
+    several = len(artifact.parts) > 2
+    return tuple(
+        _text(f"Evidence {number}" if several else "Evidence", texts[sha256])
+        for number, (_, sha256) in enumerate(artifact.parts[1:], 1)
+    )
+
+
+def _choices(artifact: Artifact, labels: Sequence[str], keys: DeskKeys, draft: Draft | None) -> Iterable[BlindChoice]:
+    drafted = draft.labels if draft else {}
+    given, answered = drafted.get(str(artifact.pk)), str(artifact.pk) in drafted
+    for place, (label, own) in enumerate(zip(labels, keys.labels, strict=True)):
+        yield BlindChoice(str(place), label, own, answered and given == label)
+    yield BlindChoice(CANNOT, "cannot judge", (CANNOT_JUDGE,), answered and given is None)
+
+
+def _reasons(keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
+    chosen = set(draft.reasons) if draft else set()
+    return tuple(
+        BlindReason(reason.code, reason.help, key, reason.code in chosen)
+        for reason, key in zip(DESK_REASONS, keys.reasons, strict=True)
+    )
+
+
+def _others(item: Item, lease: Lease, presentation: Presentation) -> list[Review]:
+    """The answers that stand, in an order of their own for each adjudicator: it tells neither who nor when."""
+    standing = (
+        item.reviews.filter(withdrawal=None, surplus=False, kind=SlotKind.REVIEW)
+        .exclude(author=lease.author_id)
+        .select_related("presentation")
+        .prefetch_related("labels", "reasons")
+    )
+    return sorted(standing, key=lambda review: hashlib.sha256(f"{presentation.salt}|{review.pk}".encode()).digest())
+
+
+def _answer(name: str, review: Review, presentation: Presentation, scale: Sequence[str]) -> BlindAnswer:
+    given = {label.artifact_id: label.label for label in review.labels.all()}
+    placed = list(zip(POSITIONS[len(presentation.order)], presentation.order, strict=True))
+    theirs = review.presentation
+    return BlindAnswer(
+        name=name,
+        key=name.lower(),
+        labels=tuple(
+            (position, HEADINGS[position], given.get(artifact) or "cannot judge") for position, artifact in placed
+        ),
+        values=" ".join(f"{position}={_value(given.get(artifact), scale)}" for position, artifact in placed),
+        reasons=tuple(sorted(reason.code for reason in review.reasons.all())),
+        rationale=review.rationale,
+        mirrored=theirs is not None and theirs.order != presentation.order,
+    )
+
+
+def _value(label: str | None, scale: Sequence[str]) -> str:
+    return CANNOT if label is None else str(scale.index(label))
+
+
+def _skip_reasons(item: Item) -> tuple[str, ...]:
+    return tuple(sorted(item.skips.exclude(reason="").values_list("reason", flat=True)))
+
+
+def _own_labels(review: Review) -> tuple[tuple[str, str], ...]:
+    given = {label.artifact_id: label.label or "cannot judge" for label in review.labels.all()}
+    if review.presentation is None or len(given) == 1:
+        return tuple(("", label) for label in given.values())
+    order = review.presentation.order
+    return tuple(
+        (HEADINGS[position], given[artifact]) for position, artifact in zip(POSITIONS[len(order)], order, strict=True)
+    )
+
+
+def _excerpts(project: Project, items: Iterable[Item]) -> dict[int, str]:
+    hashes = {item.pk: item.case.input_hash for item in items}
+    texts = texts_of(project=project, hashes=hashes.values())
+    return {item: _excerpt(texts[sha256]) for item, sha256 in hashes.items()}
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text[: 4 * EXCERPT].split())
+    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from adjudication.views import review, work
+
+app_name = "adjudication"
+
+# An address names a lease by its random token: no item, no case, no rank.
+urlpatterns = [
+    path("work", work.work, name="work"),
+    path("review", review.review, name="review"),
+    path("review/<uuid:token>", review.review_send, name="send"),
+    path("review/<uuid:token>/draft", review.draft, name="draft"),
+    path("review/<uuid:token>/skip", review.skip, name="skip"),
+    path("review/<uuid:token>/undo", review.undo, name="undo"),
+]

@@ -1,0 +1,118 @@
+"""The case in hand, and what can be done with it."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from adjudication.forms import AnswerForm, SkipForm
+from adjudication.models import Lease
+from adjudication.selectors import lease_of
+from adjudication.services.drafts import draft_save
+from adjudication.services.leases import LeaseLost, work_claim
+from adjudication.services.presentations import presentation_ensure
+from adjudication.services.reviews import item_skip, review_submit
+from adjudication.services.undo import review_undo
+from adjudication.views.pages import Notice, screen, told
+from core.access import ProjectRequest, access
+from core.errors import InputError, Refused
+from core.models import Role
+
+desk = access(Role.REVIEWER, Role.ADJUDICATOR)
+
+BAD_INPUT, REFUSED = 422, 409
+LOST = (
+    "This case is no longer yours: your time on it ran out, and it went on to a colleague or has its answers. "
+    "What you wrote is kept as your draft. Go on with the next case."
+)
+
+
+@desk
+@require_GET
+def review(request: ProjectRequest) -> HttpResponse:
+    now = timezone.now()
+    passed_on = "passed-on" in request.GET
+    lease = work_claim(project=request.project, actor=request.author, now=now, passed_on=passed_on)
+    return screen(request, lease, now)
+
+
+@desk
+@require_POST
+def review_send(request: ProjectRequest, token: UUID) -> HttpResponse:
+    lease = _lease(request, token)
+    form = _answer_form(request, lease, complete=True)
+    if not form.is_valid():
+        return told(request, form.sentences(), BAD_INPUT)
+    try:
+        review_submit(lease=lease, actor=request.author, now=timezone.now(), **form.content())
+    except LeaseLost:
+        draft_save(lease=lease, actor=request.author, now=timezone.now(), **form.content())
+        return told(request, [LOST], REFUSED)
+    except InputError as error:
+        return told(request, _sentences(error), REFUSED if isinstance(error, Refused) else BAD_INPUT)
+    return _next(request, Notice("success", "Saved."))
+
+
+@desk
+@require_POST
+def draft(request: ProjectRequest, token: UUID) -> HttpResponse:
+    """Keep what is entered so far, and the case with it."""
+    lease = _lease(request, token)
+    form = _answer_form(request, lease, complete=False)
+    if not form.is_valid():
+        return told(request, form.sentences(), BAD_INPUT)
+    held = draft_save(lease=lease, actor=request.author, now=timezone.now(), **form.content())
+    return HttpResponse(status=204) if held else told(request, [LOST], REFUSED)
+
+
+@desk
+@require_POST
+def skip(request: ProjectRequest, token: UUID) -> HttpResponse:
+    form = SkipForm(request.POST)
+    if not form.is_valid():
+        return told(request, form.sentences(), BAD_INPUT)
+    try:
+        item_skip(
+            lease=_lease(request, token),
+            actor=request.author,
+            reason=form.cleaned_data["reason"],
+            now=timezone.now(),
+        )
+    except LeaseLost:
+        return told(request, [LOST], REFUSED)
+    return _next(request, Notice("info", "Passed on. It goes to a colleague first."))
+
+
+@desk
+@require_POST
+def undo(request: ProjectRequest, token: UUID) -> HttpResponse:
+    try:
+        review_undo(lease=_lease(request, token), actor=request.author, now=timezone.now())
+    except Refused as error:
+        return told(request, _sentences(error), REFUSED)
+    return _next(request, Notice("info", "Your last answer is back. It counts again when you save it."))
+
+
+def _lease(request: ProjectRequest, token: UUID) -> Lease:
+    """Their own: anybody else's is not there."""
+    return get_object_or_404(lease_of(request.author, token), item__queue__project=request.project)
+
+
+def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> AnswerForm:
+    presentation = presentation_ensure(item=lease.item, author=request.author, now=timezone.now())
+    labels = lease.item.queue.rubric.labels
+    return AnswerForm(request.POST, presentation=presentation, labels=labels, complete=complete)
+
+
+def _next(request: ProjectRequest, notice: Notice) -> HttpResponse:
+    if not request.headers.get("HX-Request"):
+        return redirect("adjudication:review", request.project.name)
+    now = timezone.now()
+    lease = work_claim(project=request.project, actor=request.author, now=now)
+    return screen(request, lease, now, [notice])
+
+
+def _sentences(error: InputError) -> list[str]:
+    return [str(problem)[:1].upper() + str(problem)[1:] + "." for problem in error.problems]

@@ -1,0 +1,46 @@
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from adjudication.blind import sent_cases, skipped_cases
+from adjudication.models import Lease, SlotKind
+from adjudication.selectors import lease_of, sent_by, sent_count, skipped_by, undoable, waiting_for
+from adjudication.views.pages import blind_page, waiting_words
+from core.access import ProjectRequest, access
+from core.models import Role
+
+PAGE = 50
+
+
+@access(Role.REVIEWER, Role.ADJUDICATOR)
+@require_GET
+def work(request: ProjectRequest) -> HttpResponse:
+    """What waits for this person, what they passed on and what they sent; nothing about why."""
+    project, author = request.project, request.author
+    leases = sent_by(project, author).select_related("item__case")
+    before = request.GET.get("before")
+    if before:
+        leases = leases.filter(ended_at__lt=_cursor(request, before).ended_at)
+    shown = list(leases[: PAGE + 1])
+    undo = undoable(project, author, timezone.now())
+    skips = [(skip.item, skip.reason, skip.at) for skip in skipped_by(project, author)[:PAGE]]
+    context = {
+        "adjudicator": request.role == Role.ADJUDICATOR,
+        "reviews": waiting_words(waiting_for(project, author, request.role, SlotKind.REVIEW)),
+        "conflicts": waiting_words(waiting_for(project, author, request.role, SlotKind.ADJUDICATION)),
+        "sent_in_all": sent_count(author),
+        "sent": sent_cases(project, shown[:PAGE], str(undo.token) if undo else ""),
+        "older": str(shown[PAGE - 1].token) if len(shown) > PAGE else "",
+        "skipped": skipped_cases(project, skips),
+    }
+    return blind_page(request, "adjudication/work.html", context)
+
+
+def _cursor(request: ProjectRequest, token: str) -> Lease:
+    """The lease that the page before ended with: one of their own, or there is no such page."""
+    try:
+        return lease_of(request.author, UUID(token)).get()
+    except (ValueError, Lease.DoesNotExist) as error:
+        raise Http404 from error

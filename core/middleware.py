@@ -1,0 +1,31 @@
+import logging
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from core.errors import InputError, Refused
+
+log = logging.getLogger(__name__)
+
+REFUSED, BAD_INPUT = 409, 422
+
+
+class Problems:
+    """What a service refuses is said in its own words: 409 where the answer is no, 422 where the input is wrong.
+
+    A view that can say it beside the field at fault catches the error itself.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, InputError):
+            return None
+        status = REFUSED if isinstance(error, Refused) else BAD_INPUT
+        log.info("%s on %s %s: %s", status, request.method, request.path, error)
+        return render(request, "core/problem.html", {"problems": error.problems}, status=status)
