@@ -79,10 +79,11 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
 
 def _lock(audit: Audit) -> None:
     """Imports and extensions of an audit go one after the other. Items are locked before any settlement is
-    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other."""
-    Audit.objects.select_for_update().get(pk=audit.pk)
+    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other.
+    `no_key`, because whoever claims a slot holds it while the lease's foreign key asks for the item."""
+    Audit.objects.select_for_update(no_key=True).get(pk=audit.pk)
     unsettled = audit.queue.items.exclude(state=ItemState.SETTLED).order_by("pk")
-    for _ in unsettled.select_for_update().values_list("pk").iterator():
+    for _ in unsettled.select_for_update(no_key=True).values_list("pk").iterator():
         pass
 
 
