@@ -155,12 +155,15 @@ def looks_of(audit: Audit) -> QuerySet[Look]:
 
 
 def looks_listed(audit: Audit) -> QuerySet[Look]:
-    """Newest first, for lists: with its `state`, without the whole result."""
-    return audit.looks.defer("result").annotate(state=KT("result__state")).order_by("-pk")
+    """Newest first, for lists and curves: with its `state`, without the whole result."""
+    columns = ("audit", "watermark", "labels", "point", "low", "high", "final", "at")
+    return audit.looks.only(*columns).annotate(state=KT("result__state")).order_by("-pk")
 
 
 def last_look(audit: Audit) -> Look | None:
-    return looks_of(audit).last()
+    # Sorted by keys alone: a sort of whole looks would read every result there is.
+    last = looks_of(audit).values_list("pk", flat=True).last()
+    return None if last is None else Look.objects.select_related("registration").get(pk=last)
 
 
 def is_closed(look: Look | None) -> bool:

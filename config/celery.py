@@ -15,8 +15,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-@worker_ready.connect  # the worker itself, where its pool is of threads
-@worker_process_init.connect  # each process of a prefork pool
 def load_ahead(**_: Any) -> None:
     """Load the mathematics and the charts while nobody waits: the first look would take seconds longer."""
     Thread(target=_load_heavy_modules, daemon=True).start()
@@ -25,3 +23,7 @@ def load_ahead(**_: Any) -> None:
 def _load_heavy_modules() -> None:
     for module in ("audits.services.looks", "audits.services.charts", "altair", "vl_convert"):
         import_module(module)
+
+
+worker_ready.connect(load_ahead)  # the worker itself, where its pool is of threads
+worker_process_init.connect(load_ahead)  # each process of a prefork pool

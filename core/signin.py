@@ -1,6 +1,7 @@
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
@@ -18,6 +19,7 @@ class SignIn(LoginView):
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         response = super().dispatch(request, *args, **kwargs)
+        get_token(request)  # the open page may have lost this alone: it comes back with any answer
         # A page that is open goes on where it is: it needs no other page, only to know that it may.
         return HttpResponse(status=204) if self._inside_a_page(request) and response.status_code == 302 else response
 

@@ -1,11 +1,10 @@
 """Who holds a slot now."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from adjudication.models import Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
 from adjudication.selectors import slots_open_to
@@ -76,25 +75,14 @@ def leases_expire(*, now: datetime) -> int:
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
-    if lease.author_id != actor.pk or not _update_live(lease, now, expires_at=now + LEASE):
-        raise LeaseLost
+    _change_live(Lease.objects.filter(pk=lease.pk, author=actor), now, expires_at=now + LEASE)
     lease.ended_at, lease.end, lease.expires_at = None, "", now + LEASE
     return lease
 
 
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
-    if not _update_live(lease, now, ended_at=now, end=end):
-        raise LeaseLost
+    _change_live(Lease.objects.filter(pk=lease.pk), now, ended_at=now, end=end)
     lease.ended_at, lease.end = now, end
-
-
-def _update_live(lease: Lease, now: datetime, **fields: Any) -> bool:
-    """Change a lease that is live, or that only ran out; False where the slot is gone."""
-    live = Lease.objects.filter(pk=lease.pk, ended_at__isnull=True)
-    if live.update(**fields) == 1:
-        return True
-    _take_back(lease, now)
-    return live.update(**fields) == 1
 
 
 def _held(actor: Author, **where: Any) -> Lease | None:
@@ -103,21 +91,30 @@ def _held(actor: Author, **where: Any) -> Lease | None:
     return held.select_related("item__queue__rubric", "item__case", "slot").order_by("taken_at", "pk").last()
 
 
-def _take_back(lease: Lease, now: datetime) -> None:
-    """Make an expired lease live again where its slot waits for an answer and nobody has taken it since."""
-    with suppress(IntegrityError), transaction.atomic():  # one_live_lease_per_slot: somebody has
-        Lease.objects.filter(pk=lease.pk, end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN).update(
-            ended_at=None, end="", expires_at=now + LEASE
-        )
+def _change_live(lease: QuerySet[Lease], now: datetime, **change: Any) -> None:
+    """Change a live lease, or one that has expired, if its slot waits for an answer that nobody else is giving."""
+    live = lease.filter(ended_at__isnull=True)
+    if live.update(**change) or (_take_back(lease, now) and live.update(**change)):
+        return
+    raise LeaseLost
+
+
+def _take_back(lease: QuerySet[Lease], now: datetime) -> bool:
+    expired = lease.filter(end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN)
+    try:
+        with transaction.atomic():
+            return expired.update(ended_at=None, end="", expires_at=now + LEASE) == 1
+    except IntegrityError:  # one_live_lease_per_slot: somebody has taken it since
+        return False
 
 
 def _next_slot(queue: Queue, actor: Author, role: Role, passed_on: bool) -> Slot | None:
     open_slots = slots_open_to(actor, role, Slot.objects.filter(queue=queue))
-    for skipped in (
-        (False, True) if passed_on else (False,)
-    ):  # what this person skipped comes back only when nothing else waits
+    # What this person skipped comes back only when nothing else waits.
+    for skipped in (False, True) if passed_on else (False,):
         for kind in (SlotKind.ADJUDICATION, SlotKind.REVIEW):
             slots = open_slots.filter(kind=kind, was_skipped=skipped)
+
             if connection.features.has_select_for_update_skip_locked:
                 slots = slots.select_for_update(skip_locked=True, of=("self",))
             slot = slots.order_by("-urgent", "rank", "n").first()

@@ -10,12 +10,13 @@ from django.conf import settings
 from django.db.models import Count
 from django.template.loader import render_to_string
 
+from adjudication.models import Review
 from audits.exports.charts import CHART_TITLE, evenly, width_curve
 from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
-from audits.models import Audit, AuditState, Frame
+from audits.models import Audit, AuditState, Frame, Look
 from audits.plans import half_width_of
-from audits.progress import progress_of
+from audits.progress import Progress, progress_of
 from audits.selectors import (
     known_cells,
     last_look,
@@ -24,6 +25,7 @@ from audits.selectors import (
     reviewer_agreement,
     standing_settlements,
 )
+from core.models import AuthorKind
 from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Comparison, Reader, Run
@@ -35,8 +37,11 @@ MOST_ROWS = 200
 
 def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     """Everything the report says, as plain values."""
+    return _data(audit, last_look(audit), progress_of(audit, now))
+
+
+def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]:
     summary = summary_of(audit.comparison)
-    look = last_look(audit)
     registered = audit.state == AuditState.REGISTERED
     frame_hash = Frame.objects.filter(audit=audit).values_list("sha256", flat=True).first()
     return {
@@ -52,8 +57,9 @@ def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
         "transitions": summary.transitions,
         "frame_hash": frame_hash,
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
-        "progress": progress_of(audit, now).as_dict(),
+        "progress": progress.as_dict(),
         "settled_how": dict(settled_how(audit)),
+        "labelled_by": dict(labelled_by(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
@@ -64,12 +70,13 @@ def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     }
 
 
-def report_html(audit: Audit, data: dict[str, Any], now: datetime, chart: str | None = None) -> str:
+def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
     """The page. `chart` is one that was drawn before; without it, it is drawn here."""
-    look = last_look(audit)
+    look, progress, looks = last_look(audit), progress_of(audit, now), list(looks_listed(audit).reverse())
+    data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
     if chart is None:
-        chart = width_curve(list(looks_of(audit)), half_width=half_width, title=CHART_TITLE)
+        chart = width_curve(looks, half_width=half_width, title=CHART_TITLE)
     context = data | {
         "audit": audit,
         "made_at": now,
@@ -79,12 +86,14 @@ def report_html(audit: Audit, data: dict[str, Any], now: datetime, chart: str | 
         "sides": side_rows(comparison, data["integrity"]),
         "transitions": transition_tables(data["transitions"], changes=MOST_ROWS, values=MOST_ROWS),
         "registrations": audit.registrations.order_by("n"),
-        "progress": progress_of(audit, now),
+        "progress": progress,
         "double_review_share": audit.review["double_review_share"],
         "settled_how": list(data["settled_how"].items()),
+        "labelled_by": list(data["labelled_by"].items()),
+        "simulated": AuthorKind.SIMULATED in data["labelled_by"],
         "look": look,
-        "looks": evenly(list(looks_listed(audit).reverse()), MOST_LOOKS),
-        "all_looks": len(data["looks"]),
+        "looks": evenly(looks, MOST_LOOKS),
+        "all_looks": len(looks),
         "cells": data["known_cells"],
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
@@ -111,7 +120,7 @@ def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     if audit.state == AuditState.REGISTERED:
         pool_write(audit, pool)
         files.append(pool)
-    html.write_text(report_html(audit, data, now), encoding="utf-8")
+    html.write_text(report_html(audit, now), encoding="utf-8")
     plain.write_text(report_json(data), encoding="utf-8")
     return {"files": [str(file) for file in files], "report": data}
 
@@ -121,9 +130,17 @@ def report_json(data: dict[str, Any]) -> str:
 
 
 def settled_how(audit: Audit) -> list[tuple[str, int]]:
-    """How the decisions in force came about, the commonest first."""
-    counted = standing_settlements(audit).values_list("how").annotate(number=Count("pk"))
-    return list(counted.order_by("-number", "how"))
+    """How the decisions in force on drawn cases came about, the commonest first."""
+    sampled = standing_settlements(audit).filter(item__draws__audit=audit)
+    return list(sampled.values_list("how").annotate(number=Count("pk")).order_by("-number", "how"))
+
+
+def labelled_by(audit: Audit) -> list[tuple[str, int]]:
+    """Who labelled the drawn cases: how many authors of each kind (member, imported, simulated)."""
+    drawn = Review.objects.filter(item__draws__audit=audit, surplus=False)
+    return list(
+        drawn.values_list("author__kind").annotate(number=Count("author", distinct=True)).order_by("author__kind")
+    )
 
 
 def side_rows(comparison: Comparison, integrity: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:

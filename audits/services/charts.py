@@ -7,7 +7,7 @@ from django.db import transaction
 from audits.exports.charts import CHART_TITLE, width_curve
 from audits.models import Audit, AuditState, LookChart
 from audits.plans import half_width_of
-from audits.selectors import last_look, looks_of
+from audits.selectors import last_look, looks_listed
 
 REST = timedelta(seconds=2)
 
@@ -22,7 +22,8 @@ def chart_bring_up_to_date(*, audit: Audit, now: datetime) -> LookChart | None:
     latest = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
     if look is None or (latest and (latest.look_id == look.pk or now - latest.made_at < REST)):
         return None
-    svg = width_curve(list(looks_of(audit).defer("result")), half_width=half_width_of(audit), title=CHART_TITLE)
+    looks = list(looks_listed(audit).reverse())
+    svg = width_curve(looks, half_width=half_width_of(audit), title=CHART_TITLE)
     with transaction.atomic():
         LookChart.objects.filter(look__audit=audit).exclude(look=look).delete()
         return LookChart.objects.update_or_create(look=look, defaults={"svg": svg, "made_at": now})[0]

@@ -27,12 +27,11 @@ def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
     audit, now = audit_or_404(request, name), timezone.now()
     if kind not in REPORTS:
         raise Http404
-    data = report_data(audit, now)
     if kind == "json":
-        answer = HttpResponse(report_json(data), content_type="application/json; charset=utf-8")
+        answer = HttpResponse(report_json(report_data(audit, now)), content_type="application/json; charset=utf-8")
         return _saved_as(answer, f"{name}-report.json")
     chart = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
-    return _self_contained(HttpResponse(report_html(audit, data, now, chart=chart.svg if chart else "")))
+    return _self_contained(HttpResponse(report_html(audit, now, chart=chart.svg if chart else "")))
 
 
 @for_leads

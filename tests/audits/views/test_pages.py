@@ -130,3 +130,14 @@ def test_cases_settled_outside_the_sample_are_said_apart(registered: Audit, read
     case = registered.comparison.case_set.cases.exclude(draws__audit=registered).first()
     Item.objects.create(queue=registered.queue, case=case, state="settled")
     assert "1 settled cases stand outside the sample, and no interval uses them." in read("audits/swap-1/monitor")
+
+
+def test_audit_whose_name_holds_slashes_and_signs_has_all_its_pages(
+    project: Project, lead: Client, tmp_path: Path
+) -> None:
+    audit = open_audit(project, tmp_path, "plain")
+    name = "a/monitor/50 %? #1 שלום"
+    Audit.objects.filter(pk=audit.pk).update(name=name)
+    listed = lead.get("/p/alpha/audits").context["standings"][0]
+    for url in [listed.url, *(tab.url for tab in lead.get(listed.url).context["tabs"])]:
+        assert lead.get(url).context["audit"].name == name

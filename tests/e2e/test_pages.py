@@ -1,0 +1,131 @@
+"""Pages for everybody: no barrier, no overflow on a small screen, and no case that makes them slow."""
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from adjudication.models import Presentation
+from adjudication.services.queues import NewItem, items_add, queue_open
+from core.models import Author, Project, Role
+from tests import factories
+from tests.e2e.conftest import Open, barriers, overflow
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PHONE = {"viewport": {"width": 360, "height": 740}}
+LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
+HEBREW = "מהי בירת צרפת? (answer in one word)"
+NASTY = "<img src=x onerror=alert(1)><script>document.title='owned'</script> \u202egnp.exe"
+
+
+@pytest.fixture
+def project(live_server: LiveServer) -> Project:
+    return factories.make_project()
+
+
+@pytest.fixture
+def people(project: Project) -> dict[str, Author]:
+    roles = {"ann": Role.REVIEWER, "ben": Role.REVIEWER, "ada": Role.ADJUDICATOR, "lea": Role.LEAD}
+    return {name: factories.make_person(project, name, role) for name, role in roles.items()}
+
+
+def fill(project: Project, people: dict[str, Author]) -> None:
+    """A conflict with long words for the adjudicator, a sent and a skipped case for Ann, two outputs in hand."""
+    rows = [factories.case_row(f"c{n}", n, input=text) for n, text in enumerate((HEBREW, LONG_WORD, NASTY, "short"))]
+    case_set = factories.load_cases(project, rows)
+    systems = [
+        factories.load_artifacts(
+            case_set,
+            name,
+            [factories.artifact_row(f"c{n}", n, f"{LONG_WORD} {NASTY} {name}", ("evidence " * 300,)) for n in range(4)],
+        )
+        for name in ("v1", "v2")
+    ]
+    queue = queue_open(project=project, name="q", rubric=factories.make_rubric(project, ("unacceptable", "acceptable")))
+    for rank, case in enumerate(case_set.cases.order_by("pk"), 1):
+        artifacts = tuple(system.artifacts.get(case=case).pk for system in systems)
+        items_add(queue=queue, items=[NewItem(case.pk, artifacts, rank, 2 if rank == 1 else 1)])
+    lease = factories.claim(queue, people["ann"])
+    order = list(lease.item.shown.values_list("artifact", flat=True))
+    Presentation.objects.create(item=lease.item, author=people["ann"], order=order[::-1], salt="s", at=factories.NOW)
+    factories.submit(lease, "acceptable", rationale=LONG_WORD, reasons=["rubric boundary"])
+    factories.answer(queue, people["ben"], None)
+
+
+PAGES = [
+    (None, "/login"),
+    ("ann", "/p/p/work"),
+    ("ann", "/p/p/review"),
+    ("ada", "/p/p/review"),
+    ("ada", "/p/p/work"),
+    ("lea", "/p/p/"),
+    ("ann", "/p/p/nothing-here"),
+    ("lea", "/p/p/review"),
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_barrier(project: Project, people: dict[str, Author], open_as: Open, scheme: str) -> None:
+    fill(project, people)
+    for who, path in PAGES:
+        page = open_as(people[who] if who else None, path, color_scheme=scheme)
+        assert barriers(page) == [], path
+        for opener in ("keys", "skip"):
+            if page.locator(f"[data-opens={opener}]").count():
+                page.locator(f"[data-opens={opener}]").click()
+                assert barriers(page) == [], opener
+                page.keyboard.press("Escape")
+
+
+def test_no_page_is_wider_than_a_small_screen(project: Project, people: dict[str, Author], open_as: Open) -> None:
+    fill(project, people)
+    for who, path in PAGES:
+        page = open_as(people[who] if who else None, path, **PHONE)
+        assert overflow(page) == 0, path
+
+
+def test_texts_run_nothing_and_turn_nothing(project: Project, people: dict[str, Author], open_as: Open) -> None:
+    fill(project, people)
+    page = open_as(people["ann"], "/p/p/review")
+    expect(page).to_have_title("Review · Tertium")
+    assert page.locator(".characters img, .characters script").count() == 0
+    assert page.locator(".unseen", has_text="U+202E").count() >= 1
+
+
+def test_right_to_left_text_starts_at_the_right(project: Project, people: dict[str, Author], open_as: Open) -> None:
+    fill(project, people)
+    page = open_as(people["ada"], "/p/p/review")
+    question = page.locator(".text.question .characters")
+    assert question.evaluate("element => getComputedStyle(element).direction") == "rtl"
+
+
+@pytest.mark.parametrize("text", ["word " * 200_000, "line\n" * 20_000 + "x" * 500_000])
+def test_megabyte_of_text_leaves_typing_quick(
+    project: Project, people: dict[str, Author], open_as: Open, text: str
+) -> None:
+    case_set = factories.load_cases(project, ["c1"])
+    system = factories.load_artifacts(case_set, rows=[factories.artifact_row("c1", 1, text)])
+    artifact = system.artifacts.get()
+    queue = queue_open(project=project, name="q", rubric=factories.make_rubric(project))
+    items_add(queue=queue, items=[NewItem(artifact.case_id, (artifact.pk,), 1)])
+    started = time.monotonic()
+    page = open_as(people["ann"], "/p/p/review")
+    page.keyboard.press("n")
+    expect(page.locator("#rationale")).to_be_focused()
+    opened = time.monotonic()
+    page.keyboard.type("forty characters of a thought, or so ...")
+    expect(page.locator("#rationale")).to_have_value("forty characters of a thought, or so ...")
+    typed = time.monotonic()
+    assert (opened - started < 8, typed - opened < 4) == (True, True), (opened - started, typed - opened)
+
+
+def test_light_pages(project: Project, people: dict[str, Author], open_as: Open) -> None:
+    """All that a first visit loads, uncompressed, without the texts of the case."""
+    factories.make_queue(project, 2)
+    for path in ("/p/p/work", "/p/p/review"):
+        page = open_as(people["ann"], "/login")
+        sizes: list[int] = []
+        page.on("response", lambda response, sizes=sizes: sizes.append(len(response.body())))
+        page.goto(path, wait_until="networkidle")
+        assert 20_000 < sum(sizes) < 100_000, path

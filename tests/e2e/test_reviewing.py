@@ -1,0 +1,325 @@
+"""The main job at the desk, by hand."""
+
+import re
+import time
+
+import pytest
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, Route, expect
+from pytest_django.live_server_helper import LiveServer
+
+from adjudication.models import Draft, Item, Lease, Presentation, Review, Skip
+from core.models import Author, Project, Role
+from core.services import password_set
+from tests import factories
+from tests.e2e.conftest import Open
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REVIEW = "/p/p/review"
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def project(live_server: LiveServer) -> Project:
+    return factories.make_project()
+
+
+@pytest.fixture
+def ann(project: Project) -> Author:
+    author = factories.make_person(project, "ann")
+    password_set(author=author, password=PASSWORD)
+    return author
+
+
+@pytest.fixture
+def ben(project: Project) -> Author:
+    return factories.make_person(project, "ben")
+
+
+@pytest.fixture
+def ada(project: Project) -> Author:
+    return factories.make_person(project, "ada", Role.ADJUDICATOR)
+
+
+def case(page: Page, number: int) -> None:
+    """Wait until the page shows this case."""
+    expect(page.locator(".text.question .characters")).to_have_text(f"question c{number:03d}")
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def labels() -> list[str | None]:
+    return [review.labels.get().label for review in Review.objects.filter(withdrawal=None).order_by("pk")]
+
+
+def tab_to(page: Page, text: str) -> None:
+    for _ in range(30):
+        if page.evaluate("document.activeElement.textContent.trim()") == text:
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{text} cannot be reached with Tab")
+
+
+def test_ten_cases_are_graded_by_keyboard_alone(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 10)
+    page = open_as(None, "/login")
+    expect(page.locator("#id_username")).to_be_focused()
+    page.keyboard.type("p-ann")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/p/p/work$"))
+    tab_to(page, "Go to the next case")
+    page.keyboard.press("Enter")
+    for number in range(1, 11):
+        case(page, number)
+        press(page, {0: "1", 1: "p", 2: "x"}[number % 3])
+        if number == 4:
+            press(page, "r", "n")
+            page.keyboard.type("1 fp xk? not a grade")
+            page.keyboard.press("Enter")
+            page.keyboard.type("second line")
+            press(page, "Escape")
+        press(page, "Enter")
+    expect(page.get_by_role("heading", name="Nothing is waiting")).to_be_visible()
+    assert labels() == ["pass", None, "fail"] * 3 + ["pass"]
+    fourth = Review.objects.order_by("pk")[3]
+    assert fourth.rationale == "1 fp xk? not a grade\nsecond line"
+    assert [reason.code for reason in fourth.reasons.all()] == ["rubric boundary"]
+
+
+def test_conflict_is_made_and_settled(project: Project, ann: Author, ben: Author, ada: Author, open_as: Open) -> None:
+    factories.make_queue(project, 1, answers=2)
+    for author, grade, words in ((ann, "2", "it is right"), (ben, "1", "it is wrong")):
+        page = open_as(author, REVIEW)
+        press(page, grade, "n")
+        page.keyboard.type(words)
+        press(page, "Control+Enter")
+        expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+    assert Item.objects.get().state == "conflict"
+    page = open_as(ada, REVIEW)
+    expect(page.get_by_role("heading", name="Settle a case")).to_be_visible()
+    answers = page.locator(".answers article")
+    expect(answers).to_have_count(2)
+    right = "a" if "it is right" in (answers.first.text_content() or "") else "b"
+    press(page, right)
+    expect(page.get_by_role("radio", name="pass")).to_be_checked()
+    press(page, "Enter")
+    expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+    settlement = Item.objects.get().settlements.get()
+    assert (settlement.how, settlement.references.get().label) == ("adjudicated", "pass")
+
+
+def test_two_outputs_are_graded_one_after_the_other(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2, upgrade=True)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "2", "1", "Enter")
+    case(page, 2)
+    press(page, "r", "x", "l", "p", "Enter")
+    expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+    given = []
+    for review in Review.objects.order_by("pk"):
+        by_artifact = dict(review.labels.values_list("artifact", "label"))
+        given.append([by_artifact[artifact] for artifact in Presentation.objects.get(item=review.item).order])
+    assert given == [["pass", "fail"], ["pass", None]]
+
+
+def test_keys_that_belong_to_the_browser_do_nothing(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "2", "Backspace", "Delete", "Escape", "Space", "Control+1", "Alt+1", "Control+f", "F2")
+    expect(page.get_by_role("radio", name="pass")).to_be_checked()
+    case(page, 1)
+    assert not Review.objects.exists()
+
+
+def test_what_is_typed_or_pasted_is_only_text(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 1)
+    page = open_as(ann, REVIEW)
+    press(page, "n")
+    page.keyboard.insert_text("1 2 k u\n")
+    page.keyboard.type("12ku")
+    expect(page.locator("#rationale")).to_have_value("1 2 k u\n12ku")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    expect(page.locator("#answer .choice :checked")).to_have_count(0)
+
+
+def test_undo_by_key_brings_the_case_back(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "1", "Enter")
+    case(page, 2)
+    press(page, "u")
+    case(page, 1)
+    expect(page.get_by_role("radio", name="fail")).to_be_checked()
+    press(page, "2", "Enter")
+    case(page, 2)
+    assert labels() == ["pass"]
+    assert Review.objects.count() == 2
+
+
+def test_first_key_after_a_dialog_acts(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 6)
+    page = open_as(ann, REVIEW)
+    for number in range(1, 6):
+        case(page, number)
+        press(page, "2", "?")
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        press(page, "1")
+        press(page, "Escape", "Enter")
+    case(page, 6)
+    assert labels() == ["pass"] * 5
+
+
+def test_skip_asks_why(project: Project, ann: Author, ben: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "k")
+    expect(page.get_by_role("dialog", name="Pass this case on")).to_be_visible()
+    page.keyboard.type("not my field")
+    press(page, "Enter")
+    case(page, 2)
+    assert Skip.objects.get().reason == "not my field"
+    case(open_as(ben, REVIEW), 1)
+
+
+def test_keys_do_nothing_while_an_answer_is_on_its_way(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 3)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+
+    def slowly(route: Route) -> None:
+        time.sleep(0.6)
+        route.continue_()
+
+    page.route(re.compile(r"/review/[0-9a-f-]+$"), slowly)
+    press(page, "2", "Enter", "1", "Enter", "x", "k", "Enter")
+    case(page, 2)
+    expect(page.locator("#answer .choice :checked")).to_have_count(0)
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    assert labels() == ["pass"]
+
+
+def test_answer_that_got_lost_on_the_way_back_is_stored_once(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    lost = []
+
+    def lose_the_answer(route: Route) -> None:
+        if lost:
+            route.continue_()
+        else:
+            lost.append(route.fetch().status)
+            route.abort()
+
+    page.route(re.compile(r"/review/[0-9a-f-]+$"), lose_the_answer)
+    press(page, "2", "n")
+    page.keyboard.type("kept")
+    press(page, "Control+Enter")
+    expect(page.get_by_text("No answer from the server.")).to_be_visible()
+    expect(page.locator("#rationale")).to_have_value("kept")
+    press(page, "Control+Enter")
+    case(page, 2)
+    assert lost == [200]
+    assert [review.rationale for review in Review.objects.all()] == ["kept"]
+
+
+def test_session_that_ended_while_typing_costs_nothing(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "1", "n")
+    page.keyboard.type("a long thought")
+    Session.objects.all().delete()
+    press(page, "Control+Enter")
+    expect(page.get_by_role("dialog", name="Your session has ended")).to_be_visible()
+    page.keyboard.type("p-ann")
+    press(page, "Tab")
+    page.keyboard.type("wrong")
+    press(page, "Enter")
+    expect(page.get_by_text("Please enter a correct username and password.")).to_be_visible()
+    page.locator("#sign-in-again [name=password]").fill(PASSWORD)
+    press(page, "Enter")
+    case(page, 2)
+    assert [(review.author, review.rationale) for review in Review.objects.all()] == [(ann, "a long thought")]
+
+
+def test_lost_token_is_renewed_without_a_word(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    page.context.clear_cookies(name="tertium_csrf")
+    press(page, "1", "Enter")
+    case(page, 2)
+    assert labels() == ["fail"]
+
+
+def test_draft_is_there_after_signing_out_and_in_another_browser(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 1)
+    page = open_as(ann, REVIEW)
+    press(page, "2", "e", "n")
+    page.keyboard.type("half a thought")
+    expect(page.locator("#draft-state")).to_have_text("Draft saved")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    other = open_as(ann, REVIEW)
+    expect(other.get_by_role("radio", name="pass")).to_be_checked()
+    expect(other.get_by_role("checkbox", name="evidence interpretation")).to_be_checked()
+    expect(other.locator("#rationale")).to_have_value("half a thought")
+
+
+def test_words_typed_just_before_leaving_are_kept(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 1)
+    page = open_as(ann, REVIEW)
+    press(page, "n")
+    page.keyboard.type("in a hurry")
+    page.goto("/p/p/work")
+    expect(page.get_by_role("heading", name="My work")).to_be_visible()
+    page.goto(REVIEW)
+    expect(page.locator("#rationale")).to_have_value("in a hurry")
+    assert Draft.objects.get().rationale == "in a hurry"
+
+
+def test_person_whose_case_went_on_is_told_and_keeps_the_words(
+    project: Project, ann: Author, ben: Author, open_as: Open
+) -> None:
+    factories.make_queue(project, 1)
+    page = open_as(ann, REVIEW)
+    case(page, 1)
+    press(page, "n")
+    page.keyboard.type("mine")
+    expect(page.locator("#draft-state")).to_have_text("Draft saved")
+    Lease.objects.update(expires_at=factories.NOW)
+    other = open_as(ben, REVIEW)
+    expect(other.get_by_text("A colleague had this case before")).to_be_visible()
+    page.keyboard.type(" too")
+    expect(page.get_by_text("This case is no longer yours")).to_be_visible()
+    expect(page.locator("#rationale")).to_have_value("mine too")
+    assert Draft.objects.get(author=ann).rationale == "mine too"
+
+
+def test_seconds_are_counted_while_the_page_is_in_front(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 1)
+    page = open_as(ann, REVIEW)
+    page.wait_for_timeout(3300)
+    press(page, "1", "Enter")
+    expect(page.get_by_text("Nothing is waiting")).to_be_visible()
+    assert 2 <= (Review.objects.get().seconds or 0) <= 4
+
+
+def test_without_script_a_case_is_graded_by_forms_alone(project: Project, ann: Author, open_as: Open) -> None:
+    factories.make_queue(project, 2)
+    page = open_as(ann, REVIEW, java_script_enabled=False)
+    case(page, 1)
+    page.get_by_role("radio", name="pass").check()
+    page.get_by_role("button", name="Save and next").click()
+    case(page, 2)
+    assert labels() == ["pass"]
