@@ -151,10 +151,11 @@ def looked_at(population: Population, seen: Mapping[str, Counter]) -> Combined:
     """The estimate at one look, by the parts `estimate` is made of, so that three policies share it."""
     pool = population.pool(seen)
     spec = estimand_for(pool, population.estimand, population.side)
-    alone = combine(strata_groups(pool, spec, population.side), exact=spec.exact)
+    strata = strata_groups(pool, spec, population.side)
+    alone = combine(strata, exact=spec.exact)
     if spec.basis == "strata":
         return alone
-    return no_wider(combine(estimate_groups(pool, spec, population.side, MERGE_BELOW)[0]), alone)
+    return no_wider(combine(estimate_groups(strata, pool, spec, population.side, MERGE_BELOW)[0]), alone)
 
 
 def holds(whole: Combined, truth: float, z: float) -> bool:

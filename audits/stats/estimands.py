@@ -6,7 +6,8 @@ The estimands that are ratios or sets of shares (`four_cells`, `regression_share
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from functools import lru_cache
+from typing import Literal
 
 from audits.stats.checks import checked_choice, refused
 from audits.stats.pool import KINDS, Cell, Key, Label, Pool
@@ -43,7 +44,7 @@ class Estimand:
 
 
 def _number(scale: Scale, label: Label) -> float:
-    return float(cast(float, scale[label]))
+    return float(scale[label])  # type: ignore[arg-type]  # `estimand_for` refuses a scale without numbers
 
 
 def _reference(key: Key, side: Side | None) -> Label:
@@ -57,8 +58,12 @@ def _difference(cell: Cell, key: Key, scale: Scale, side: Side | None) -> float:
 
 
 def _differences(cell: Cell, scale: Scale) -> tuple[float, ...]:
-    numbers = [_number(scale, label) for label in scale]
-    return tuple(sorted({new - old for new in numbers for old in numbers}))
+    return _all_differences(tuple(scale.values()))
+
+
+@lru_cache(maxsize=64)  # asked for every cell of a pool
+def _all_differences(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted({float(new) - float(old) for new in numbers for old in numbers}))
 
 
 def _judged_difference(cell: Cell, scale: Scale, side: Side | None) -> float:

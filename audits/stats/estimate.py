@@ -60,8 +60,8 @@ def estimate(
     min_labels : int
         No interval before so many labels in each sampled stratum that the estimand uses, or its census.
     merge_below : int
-        Cells with fewer labels are merged with their nearest sibling (see `cell_groups`), and an interval from cells
-        is never wider than that of the strata alone (see `no_wider`). 0 takes the cells as they are, without both.
+        Cells with fewer labels are merged with their nearest sibling (see `estimate_groups`), and an interval from
+        cells is never wider than that of the strata alone (see `no_wider`). 0 takes cells as they are, without both.
     exact : bool
         Use the hypergeometric interval where it applies (accuracy difference, binary verdicts, one open stratum).
 
@@ -145,7 +145,7 @@ def _check_options(level: float, target: str, policy: str, predictor: str, min_l
 def _groups(
     pool: Pool, spec: Estimand, side: Side | None, strata: list[Group], predictor: str, merge_below: int
 ) -> tuple[list[Group], list[Merge]]:
-    return (strata, []) if predictor == "score" else estimate_groups(pool, spec, side, merge_below)
+    return (strata, []) if predictor == "score" else estimate_groups(strata, pool, spec, side, merge_below)
 
 
 def _slopes(strata: Sequence[Group], spec: Estimand, pool: Pool, side: Side | None) -> dict[str, Slope]:

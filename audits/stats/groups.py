@@ -140,9 +140,11 @@ def _answered(cells: Sequence[Cell]) -> float:
 
 def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Group]:
     """The plan's strata as they are; where a stratum holds structural zeros, those are a group of their own."""
-    groups = []
-    for stratum in pool.strata:
-        cells = [cell for cell in pool.cells if cell.stratum == stratum]
+    groups: list[Group] = []
+    by_stratum: dict[str, list[Cell]] = {}
+    for cell in pool.cells:
+        by_stratum.setdefault(cell.stratum, []).append(cell)
+    for stratum, cells in by_stratum.items():
         zeros = [cell for cell in cells if estimand.is_zero(cell)]
         open_cells = [cell for cell in cells if not estimand.is_zero(cell)]
         groups += [_group(stratum, part, estimand, pool.scale, side) for part in (open_cells, zeros) if part]
@@ -150,31 +152,26 @@ def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Gro
 
 
 def estimate_groups(
-    pool: Pool, estimand: Estimand, side: Side | None, merge_below: int
+    strata: Sequence[Group], pool: Pool, estimand: Estimand, side: Side | None, merge_below: int
 ) -> tuple[list[Group], list[Merge]]:
-    """What the estimand is estimated from: the plan's strata, or post-strata inside them."""
-    if estimand.basis == "strata":
-        return strata_groups(pool, estimand, side), []
-    return cell_groups(pool, estimand, side, merge_below, apart=estimand.basis == "cells")
+    """What the estimand is estimated from: the plan's strata (`strata_groups`), or post-strata inside them.
 
-
-def cell_groups(
-    pool: Pool, estimand: Estimand, side: Side | None, merge_below: int, *, apart: bool = True
-) -> tuple[list[Group], list[Merge]]:
-    """Post-strata: the cells, the small ones merged with their nearest sibling in the stratum.
-
-    The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its
-    own (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
-    labels; all of them where that is a tie. The rule looks at counts, never at the labels, so that it cannot follow
-    the result. A fully settled cell is exact as it is and is never merged because it is small. With `apart` false the
-    agreeing cells of a stratum begin as one, and the disagreeing ones as another.
+    Post-strata are the cells, or the agreeing cells of a stratum and the disagreeing ones; small ones are merged with
+    their nearest sibling in the stratum. The one with the fewest labels goes first. Its nearest sibling is the one
+    whose verdicts are least far from its own (distance on the scale, or the number of verdicts that differ on a nominal
+    one), then the one with fewest labels; all of them where that is a tie. The rule looks at counts, never at the
+    labels, so that it cannot follow the result. What is settled wholly is exact as it is and is never merged because it
+    is small.
     """
-    groups, merges = [], []
-    for whole in strata_groups(pool, estimand, side):
-        if whole.known:
+    groups: list[Group] = []
+    merges: list[Merge] = []
+    for whole in strata:
+        if whole.known or estimand.basis == "strata":
             groups.append(whole)
             continue
-        first: list[_Cluster] = [(cell,) for cell in whole.cells] if apart else _by_agreement(whole.cells)
+        first: list[_Cluster] = [(cell,) for cell in whole.cells]
+        if estimand.basis == "agreement":
+            first = _by_agreement(whole.cells)
         for cluster in _merged(first, pool.scale, max(merge_below, 1)):
             names = tuple(_cell_name(cell) for cell in cluster)
             group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
@@ -182,6 +179,12 @@ def cell_groups(
             if not any(len(cluster) == len(one) and cluster[0] in one for one in first):
                 merges.append(Merge(whole.stratum, names, group.labels))
     return groups, merges
+
+
+def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
+    """Post-strata from the cells, whatever the estimand's own are; see `estimate_groups`."""
+    apart = replace(estimand, basis="cells")
+    return estimate_groups(strata_groups(pool, estimand, side), pool, apart, side, merge_below)
 
 
 _Cluster = tuple[Cell, ...]

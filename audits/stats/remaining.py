@@ -103,7 +103,7 @@ def remaining_audit(
     """
     spec = estimand_for(pool, estimand, side)
     strata = strata_groups(pool, spec, side)
-    groups, _ = estimate_groups(pool, spec, side, merge_below)
+    groups, _ = estimate_groups(strata, pool, spec, side, merge_below)
     in_hand = {name: sum(c.settled for c in pool.cells if c.stratum == name) for name in pool.strata}
     reason = _waiting(strata, min_labels)
     floors = _floors(groups, in_hand, min_labels)
