@@ -107,6 +107,7 @@ def test_pool_file_without_its_columns_is_refused_by_name(tmp_path: Path) -> Non
         ("fail=0,pass=1", {"fail": 0.0, "pass": 1.0}),
         ("fail=0,review=,pass=1", {"fail": 0.0, "review": None, "pass": 1.0}),
         ("a=b=2", {"a=b": 2.0}),
+        ("a=0.3333333333333333,b=-1.5", {"a": 1 / 3, "b": -1.5}),
     ],
 )
 def test_scale_is_read_as_it_is_written(text: str, scale: dict[str, float | None]) -> None:
