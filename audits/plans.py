@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from audits.frames import StrataPlan
-from audits.models import Audit
-from audits.stats.intervals import z_value
-from audits.stats.sizing import target_variance
+from audits.models import Audit, DraftSizing
 
 SIDES = {"baseline": "old", "candidate": "new", None: None}
 USUAL_POWER = 0.8
@@ -21,11 +19,21 @@ def target_half_width(plan: Mapping[str, Any]) -> float | None:
     """The narrower of the plan's half-width and what its detectable difference needs; None without a target."""
     widths = [plan["half_width"]] if plan["half_width"] else []
     if plan["detectable_difference"]:
+        # Imported where it is needed: pages show plans, and must not pay for SciPy.
+        from audits.stats.intervals import z_value
+        from audits.stats.sizing import target_variance
+
         variance = target_variance(
             difference=plan["detectable_difference"], power=plan["power"] or USUAL_POWER, level=plan["level"]
         )
         widths.append(z_value(plan["level"]) * variance**0.5)
     return min(widths, default=None)
+
+
+def half_width_of(audit: Audit) -> float | None:
+    """The same, as it was computed when the audit was opened."""
+    sizing = DraftSizing.objects.filter(audit=audit).only("half_width").first()
+    return sizing.half_width if sizing else target_half_width(audit.plan)
 
 
 def strata_plan(audit: Audit) -> StrataPlan:
@@ -49,3 +57,13 @@ def has_stopped(plan: Mapping[str, Any], result: Mapping[str, Any], drawn: int) 
         return bool(result["final"])
     half_width = target_half_width(plan)
     return half_width is not None and bool(result["interval"]["half_width"] <= half_width)
+
+
+def may_extend(plan: Mapping[str, Any], result: Mapping[str, Any] | None, drawn: int) -> bool:
+    """Whether a larger sample is still the same plan: not once a look has ended it. `planned` may go on towards
+    its target width, never because of the value; without a target its end is the number of labels."""
+    if result is None or plan["policy"] == "anytime":
+        return True
+    if plan["policy"] == "planned" and target_half_width(plan) is None:
+        return not has_stopped(plan, result, drawn)
+    return not result["final"]

@@ -1,27 +1,25 @@
 """Reads of audits: where each stands, what is known by now."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Max, Q, QuerySet
+from django.db.models.fields.json import KT
 
-from adjudication.models import Item, ItemState, Label, Reference, Review, Settlement, SlotKind
-from audits.frames import frame_of
-from audits.models import Audit, AuditState, Draw, Look
+from adjudication.models import ItemState, Label, Reference, Settlement, SlotKind
+from audits.models import Audit, AuditState, Look
 from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
+from judges.selectors import pairs_of
 
 CELL_NAMES = ("both", "only old", "only new", "neither")
 
 
 def audit_find(name: str) -> Audit:
     """An audit by `name`, or by `project/name` where two projects have one of that name."""
-    # Either name may hold a slash itself, so every place to cut is tried.
-    cuts = [place for place, sign in enumerate(name) if sign == "/"]
-    called = Q(name=name)
-    for place in cuts:
-        called |= Q(project__name=name[:place], name=name[place + 1 :])
+    project, _, short = name.rpartition("/")
+    called = Q(name=short, project__name=project) if project else Q(name=short)
     audits = list(Audit.objects.filter(called).select_related("project", "comparison", "queue", "rubric")[:2])
     if len(audits) == 1:
         return audits[0]
@@ -29,89 +27,6 @@ def audit_find(name: str) -> Audit:
         raise InputError(Problem("several projects have an audit of this name", value=name, allowed="project/name"))
     known = ", ".join(Audit.objects.order_by("name").values_list("name", flat=True)[:20])
     raise InputError(Problem("there is no audit of this name", value=name, allowed=known or "none is open yet"))
-
-
-@dataclass(frozen=True)
-class StratumProgress:
-    """`counting` labels are in the settled prefix; `waiting` ones came back early, behind `gaps` open cases."""
-
-    name: str
-    kind: str
-    size: int
-    drawn: int
-    counting: int
-    waiting: int
-    gaps: int
-
-    @property
-    def open(self) -> int:
-        return self.drawn - self.counting - self.waiting
-
-
-@dataclass(frozen=True)
-class Progress:
-    strata: list[StratumProgress]
-    items: dict[str, int]
-    reviews: int
-    adjudications: int
-    outside_sample: int
-
-    @property
-    def drawn(self) -> int:
-        return sum(stratum.drawn for stratum in self.strata)
-
-    @property
-    def settled(self) -> int:
-        return sum(stratum.counting + stratum.waiting for stratum in self.strata)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "drawn": self.drawn,
-            "settled": self.settled,
-            "strata": [asdict(stratum) | {"open": stratum.open} for stratum in self.strata],
-            "items": self.items,
-            "reviews": self.reviews,
-            "adjudications": self.adjudications,
-            "labels_outside_sample": self.outside_sample,
-        }
-
-
-def progress_of(audit: Audit) -> Progress:
-    items = Counter(dict(audit.queue.items.values_list("state").annotate(Count("pk"))))
-    reviews = Counter(
-        dict(
-            Review.objects.filter(item__queue=audit.queue, surplus=False, withdrawal=None)
-            .values_list("kind")
-            .annotate(Count("pk"))
-        )
-    )
-    settled_outside = Item.objects.filter(queue=audit.queue, state=ItemState.SETTLED, draws__isnull=True).count()
-    return Progress(
-        strata=_strata(audit),
-        items={state: items[state] for state in ItemState.values},
-        reviews=reviews[SlotKind.REVIEW],
-        adjudications=reviews[SlotKind.ADJUDICATION],
-        outside_sample=settled_outside,
-    )
-
-
-def _strata(audit: Audit) -> list[StratumProgress]:
-    settled: dict[int, list[bool]] = {}
-    draws = Draw.objects.filter(audit=audit).order_by("stratum", "position")
-    for stratum, state in draws.values_list("stratum", "item__state"):
-        settled.setdefault(stratum, []).append(state == ItemState.SETTLED)
-    return [
-        _stratum_progress(stratum.name, stratum.kind, stratum.size, settled.get(stratum.pk, []))
-        for stratum in audit.strata.order_by("name")
-    ]
-
-
-def _stratum_progress(name: str, kind: str, size: int, settled: list[bool]) -> StratumProgress:
-    counting = settled.index(False) if False in settled else len(settled)
-    waiting = sum(settled[counting:])
-    last = max((place for place, done in enumerate(settled) if done), default=-1)
-    gaps = settled[: last + 1].count(False)
-    return StratumProgress(name, kind, size, len(settled), counting, waiting, gaps)
 
 
 @dataclass(frozen=True)
@@ -136,22 +51,30 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    references = references_by_case(audit)
-    best = _best_label(audit)
+    comparison, best = audit.comparison, _best_label(audit)
+    old_system, new_system = comparison.old_run.system_version_id, comparison.new_run.system_version_id
+    verdicts = _verdicts_by_case(audit)
     counts: Counter[str] = Counter()
-    rows = frame_of(audit.frame)
-    for row in rows:
-        labels = references.get((row.case_id, row.case_version), {})
-        if audit.comparison.is_swap:
-            label = labels.get(audit.comparison.new_run.system_version_id)
-            if label is not None:
-                counts[_cell_name(row.old == label, row.new == label)] += 1
+    for case, labels in _labels_by_case(audit).items():
+        old, new = labels.get(old_system), labels.get(new_system)
+        if case not in verdicts or old is None or new is None:
             continue
-        old = labels.get(audit.comparison.old_run.system_version_id)
-        new = labels.get(audit.comparison.new_run.system_version_id)
-        if old is not None and new is not None:
+        if comparison.is_swap:
+            counts[_cell_name(verdicts[case][0] == new, verdicts[case][1] == new)] += 1
+        else:
             counts[_cell_name(old == best, new == best)] += 1
-    return KnownCells({name: counts[name] for name in CELL_NAMES}, counts.total(), len(rows))
+    eligible = sum(audit.strata.values_list("size", flat=True))
+    return KnownCells({name: counts[name] for name in CELL_NAMES}, counts.total(), eligible)
+
+
+def _verdicts_by_case(audit: Audit) -> dict[int, tuple[str, str]]:
+    """The verdicts of every eligible case that may have a label: those drawn, and those settled outside the sample."""
+    drawn = {case: (old, new) for case, old, new in audit.draws.values_list("case", "old", "new")}
+    outside = audit.queue.items.filter(state=ItemState.SETTLED).exclude(draws__audit=audit)
+    if not outside.exists():
+        return drawn
+    pairs = pairs_of(audit.comparison, cases=outside.values("case"))
+    return drawn | {pair.case_pk: pair.verdicts for pair in pairs if pair.eligible}
 
 
 def _cell_name(old: bool, new: bool) -> str:
@@ -171,6 +94,7 @@ def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
 
 
 def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
+    """(case id, version) -> system version -> the reference in force."""
     rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
         "settlement__item__case__case_id",
         "settlement__item__case__version",
@@ -180,6 +104,17 @@ def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:
     found: dict[tuple[str, int], dict[int, str]] = {}
     for case_id, version, system, label in rows.iterator():
         found.setdefault((case_id, version), {})[system] = label
+    return found
+
+
+def _labels_by_case(audit: Audit) -> dict[int, dict[int, str]]:
+    """Case -> system version -> the reference in force."""
+    rows = Reference.objects.filter(settlement__in=standing_settlements(audit)).values_list(
+        "settlement__item__case", "artifact__system_version", "label"
+    )
+    found: dict[int, dict[int, str]] = {}
+    for case, system, label in rows.iterator():
+        found.setdefault(case, {})[system] = label
     return found
 
 
@@ -219,8 +154,16 @@ def looks_of(audit: Audit) -> QuerySet[Look]:
     return audit.looks.select_related("registration").order_by("watermark", "registration__n")
 
 
+def looks_listed(audit: Audit) -> QuerySet[Look]:
+    """Newest first, for lists and curves: with its `state`, without the whole result."""
+    columns = ("audit", "watermark", "labels", "point", "low", "high", "final", "at")
+    return audit.looks.only(*columns).annotate(state=KT("result__state")).order_by("-pk")
+
+
 def last_look(audit: Audit) -> Look | None:
-    return looks_of(audit).last()
+    # Sorted by keys alone: a sort of whole looks would read every result there is.
+    last = looks_of(audit).values_list("pk", flat=True).last()
+    return None if last is None else Look.objects.select_related("registration").get(pk=last)
 
 
 def is_closed(look: Look | None) -> bool:

@@ -9,17 +9,41 @@ from audits.models import Audit
 @shared_task
 def look_due(*, queue: int, number: int) -> None:
     """Something was settled in this queue."""
+    from audits.services.charts import chart_bring_up_to_date
     from audits.services.looks import looks_bring_up_to_date
 
     audit = Audit.objects.filter(queue=queue).first()
     if audit is not None:
+        # The interval first: whoever watches sees it while the chart is still being drawn.
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
+        chart_bring_up_to_date(audit=audit, now=timezone.now())
+
+
+@shared_task
+def job_due(*, job: int) -> None:
+    """Somebody asked for work on a page."""
+    from audits.services.working import job_run
+
+    job_run(job=job, clock=timezone.now)
+
+
+@shared_task
+def jobs_sweep() -> None:
+    """Find jobs whose message was lost."""
+    from audits.services.jobs import jobs_unattended
+    from audits.services.working import job_run
+
+    for job in jobs_unattended(now=timezone.now()):
+        job_run(job=job, clock=timezone.now)
 
 
 @shared_task
 def looks_sweep() -> None:
     """Find what a lost message would have started."""
+    from audits.services.charts import audits_without_chart, chart_bring_up_to_date
     from audits.services.looks import audits_with_due_looks, looks_bring_up_to_date
 
     for audit in audits_with_due_looks():
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
+    for audit in audits_without_chart():
+        chart_bring_up_to_date(audit=audit, now=timezone.now())

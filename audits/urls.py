@@ -1,5 +1,26 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from audits.views import exports, jobs, lists, monitor, pages, uploads
 
 app_name = "audits"
 
-urlpatterns: list[URLPattern] = []
+# An audit's name may hold slashes: what follows it tells the pages apart.
+
+urlpatterns = [
+    path("audits", lists.audit_list, name="list"),
+    path("audits/new", uploads.new, name="new"),
+    path("jobs/<int:number>", jobs.job, name="job"),
+    path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
+    path("audits/<path:name>/", pages.integrity, name="integrity"),
+    path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
+    path("audits/<path:name>/plan", pages.plan, name="plan"),
+    path("audits/<path:name>/register", pages.register, name="register"),
+    path("audits/<path:name>/extend", pages.extend, name="extend"),
+    path("audits/<path:name>/monitor", monitor.monitor, name="monitor"),
+    path("audits/<path:name>/monitor/live", monitor.monitor_live, name="monitor-live"),
+    path("audits/<path:name>/looks", monitor.looks, name="looks"),
+    path("audits/<path:name>/chart-<int:look>.svg", monitor.chart, name="chart"),
+    path("audits/<path:name>/results", pages.results, name="results"),
+    path("audits/<path:name>/report.<str:kind>", exports.report, name="report"),
+    path("audits/<path:name>/anchors.<str:kind>", exports.anchors, name="anchors"),
+]

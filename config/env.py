@@ -19,6 +19,13 @@ def flag(name: str, default: bool) -> bool:
     return value == "True"
 
 
+def whole_number(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    if not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name} is {value!r}; allowed: a whole number")
+    return int(value)
+
+
 def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 

@@ -108,8 +108,8 @@ CONTENT_SECURITY_POLICY = {
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
     "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "lead": [],
-    "owner": [],
+    "lead": [("Audits", "audits:list"), ("New audit", "audits:new")],
+    "owner": [("Audits", "audits:list"), ("New audit", "audits:new")],
 }
 
 _database_url = env.secret("DATABASE_URL")
@@ -119,14 +119,21 @@ if not (_database_url and _redis_url):
 DATABASES = {"default": env.database(_database_url, VAR_DIR / "tertium.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Bytes of one upload, all its files together.
+UPLOAD_LIMIT = env.whole_number("TERTIUM_UPLOAD_LIMIT", 1_000_000_000)
+
 LANGUAGE_CODE = "en"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 # Event name -> task name. The lower storeys write events and never import the tasks that follow.
-EVENT_TASKS = {"adjudication.item-settled": "audits.tasks.look_due"}
+EVENT_TASKS = {
+    "adjudication.item-settled": "audits.tasks.look_due",
+    "audits.job-asked": "audits.tasks.job_due",
+}
 
 CELERY_BROKER_URL = _redis_url or broker_url(VAR_DIR)
+BROKER_EXPECTED = bool(_redis_url)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -149,6 +156,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-looks": {"task": "audits.tasks.looks_sweep", "schedule": 15.0},
+    "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
 }
 
 _log_level = env.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])

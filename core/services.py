@@ -21,6 +21,11 @@ def operator_of(project: Project) -> Author:
     return Author.objects.get_or_create(project=project, pseudonym=OPERATOR, defaults={"kind": AuthorKind.OPERATOR})[0]
 
 
+def operator_at(*, project: str, now: datetime) -> Author:
+    """The same for a project that the command may be the first to name."""
+    return operator_of(project_ensure(name=project, now=now))
+
+
 @transaction.atomic
 def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER) -> Author:
     """A member with one role, and the author under whose pseudonym their labels stand."""

@@ -1,6 +1,9 @@
 """Reads of what the machines said."""
 
 from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import QuerySet
 
 from judges.models import Comparison, Judgment, Reader, Run
 from judges.pairing import Pair, Rules, SideReading, pair_state
@@ -16,13 +19,18 @@ def rules_of(comparison: Comparison) -> Rules:
     )
 
 
-def pairs_of(comparison: Comparison) -> Iterator[Pair]:
-    """Every case of the comparison's partition, in the order of the case set, with its pair's state."""
+def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) -> Iterator[Pair]:
+    """Every case of the comparison's partition, in the order of the case set, with its pair's state.
+
+    `cases`, a query of primary keys, keeps to those.
+    """
     rules = rules_of(comparison)
-    old = _readings(comparison.old_run, comparison.old_reader)
-    new = _readings(comparison.new_run, comparison.new_reader)
-    cases = comparison.case_set.cases.filter(partition=comparison.partition).order_by("pk")
-    for pk, case_id, version, slices in cases.values_list("pk", "case_id", "version", "slices").iterator():
+    old = _readings(comparison.old_run, comparison.old_reader, cases)
+    new = _readings(comparison.new_run, comparison.new_reader, cases)
+    chosen = comparison.case_set.cases.filter(partition=comparison.partition).order_by("pk")
+    if cases is not None:
+        chosen = chosen.filter(pk__in=cases)
+    for pk, case_id, version, slices in chosen.values_list("pk", "case_id", "version", "slices").iterator():
         old_side, old_output, old_evidence = old.get(pk, (None, "", ""))
         new_side, new_output, new_evidence = new.get(pk, (None, "", ""))
         yield Pair(
@@ -39,8 +47,11 @@ def pairs_of(comparison: Comparison) -> Iterator[Pair]:
         )
 
 
-def _readings(run: Run, reader: Reader) -> SideReadings:
-    rows = Judgment.objects.filter(run=run, readings__reader=reader).values_list(
+def _readings(run: Run, reader: Reader, cases: QuerySet[Any, Any] | None) -> SideReadings:
+    judgments = Judgment.objects.filter(run=run, readings__reader=reader)
+    if cases is not None:
+        judgments = judgments.filter(artifact__case__in=cases)
+    rows = judgments.values_list(
         "artifact__case_id",
         "readings__state",
         "readings__verdict",

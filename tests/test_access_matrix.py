@@ -22,6 +22,22 @@ IN_PROJECT: dict[str, set[Role]] = {
     "adjudication:draft": DESK,
     "adjudication:skip": DESK,
     "adjudication:undo": DESK,
+    "audits:list": LEADING,
+    "audits:new": LEADING,
+    "audits:job": LEADING,
+    "audits:job-live": LEADING,
+    "audits:integrity": LEADING,
+    "audits:transitions": LEADING,
+    "audits:plan": LEADING,
+    "audits:register": LEADING,
+    "audits:extend": LEADING,
+    "audits:monitor": LEADING,
+    "audits:monitor-live": LEADING,
+    "audits:looks": LEADING,
+    "audits:chart": LEADING,
+    "audits:results": LEADING,
+    "audits:report": LEADING,
+    "audits:anchors": LEADING,
 }
 PUBLIC = {"healthz", "login", "logout"}
 SIGNED_IN = {"home"}

@@ -32,6 +32,7 @@ from core.models import Author, Membership, Role
 from core.texts import require_storable
 
 LONGEST_CODE = 60
+MOST_SECONDS = 2**31 - 1  # what the column holds
 
 Answers = Mapping[int, str | None]  # artifact -> label, or None for *cannot judge*
 
@@ -71,7 +72,8 @@ def review_submit(
         surplus=surplus,
         presentation=Presentation.objects.filter(item=item, author=actor).first(),
         rationale=rationale,
-        seconds=seconds,
+        # A browser's odd clock is no reason to lose an answer.
+        seconds=seconds if seconds is not None and 0 <= seconds <= MOST_SECONDS else None,
         at=now,
     )
     Label.objects.bulk_create(

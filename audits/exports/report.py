@@ -10,26 +10,40 @@ from django.conf import settings
 from django.db.models import Count
 from django.template.loader import render_to_string
 
-from audits.exports.charts import width_curve
+from adjudication.models import Review
+from audits.exports.charts import CHART_TITLE, evenly, width_curve
 from audits.exports.pool import estimate_command, pool_write
-from audits.exports.wording import POLICIES, conclusion, gain_words, interval_words, remaining_words
-from audits.models import Audit, AuditState
-from audits.plans import target_half_width
-from audits.selectors import known_cells, last_look, looks_of, progress_of, reviewer_agreement, standing_settlements
+from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
+from audits.models import Audit, AuditState, Frame, Look
+from audits.plans import half_width_of
+from audits.progress import Progress, progress_of
+from audits.selectors import (
+    known_cells,
+    last_look,
+    looks_listed,
+    looks_of,
+    reviewer_agreement,
+    standing_settlements,
+)
+from core.models import AuthorKind
 from core.version import VERSION
-from judges.integrity import LISTED, integrity_of
-from judges.models import Reader, Run
-from judges.selectors import pairs_of
-from judges.transitions import transitions_of
+from judges.integrity import LISTED
+from judges.models import Comparison, Reader, Run
+from judges.summaries import summary_of
 
-KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
+MOST_LOOKS = 50
+MOST_ROWS = 200
 
 
-def report_data(audit: Audit) -> dict[str, Any]:
+def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     """Everything the report says, as plain values."""
-    pairs = list(pairs_of(audit.comparison))
-    look = last_look(audit)
+    return _data(audit, last_look(audit), progress_of(audit, now))
+
+
+def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]:
+    summary = summary_of(audit.comparison)
     registered = audit.state == AuditState.REGISTERED
+    frame_hash = Frame.objects.filter(audit=audit).values_list("sha256", flat=True).first()
     return {
         "audit": audit.name,
         "project": audit.project.name,
@@ -38,75 +52,105 @@ def report_data(audit: Audit) -> dict[str, Any]:
         "code_version": VERSION,
         "manifest_hash": audit.manifest_hash,
         "plan": audit.plan,
-        "half_width": target_half_width(audit.plan),
-        "integrity": integrity_of(audit.comparison, pairs).as_dict(),
-        "transitions": transitions_of(audit.comparison, pairs).as_dict(),
-        "frame_hash": audit.frame.sha256 if registered else None,
+        "half_width": half_width_of(audit),
+        "integrity": summary.integrity,
+        "transitions": summary.transitions,
+        "frame_hash": frame_hash,
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
-        "progress": progress_of(audit).as_dict(),
-        "settled_how": dict(
-            standing_settlements(audit).values_list("how").annotate(number=Count("pk")).order_by("-number", "how")
-        ),
+        "progress": progress.as_dict(),
+        "settled_how": dict(settled_how(audit)),
+        "labelled_by": dict(labelled_by(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
         "secondary": look.secondary if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
-        "looks": [
-            {"watermark": one.watermark, "labels": one.labels, "point": one.point, "low": one.low, "high": one.high}
-            for one in looks_of(audit)
-        ],
+        "looks": list(looks_of(audit).values("watermark", "labels", "point", "low", "high")),
     }
 
 
-def report_html(audit: Audit, data: dict[str, Any], now: datetime) -> str:
-    looks = list(looks_of(audit))
-    look = looks[-1] if looks else None
+def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
+    """The page. `chart` is one that was drawn before; without it, it is drawn here."""
+    look, progress, looks = last_look(audit), progress_of(audit, now), list(looks_listed(audit).reverse())
+    data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
-    title = f"Interval of {audit.plan['estimand']} against the number of settled labels"
+    if chart is None:
+        chart = width_curve(looks, half_width=half_width, title=CHART_TITLE)
     context = data | {
         "audit": audit,
         "made_at": now,
         "kind_words": KINDS[comparison.kind],
         "policy_words": POLICIES[audit.plan["policy"]],
         "listed": LISTED,
-        "sides": [
-            (data["integrity"]["old"], "Old (baseline)", _judge(comparison.old_run, comparison.old_reader)),
-            (data["integrity"]["new"], "New (candidate)", _judge(comparison.new_run, comparison.new_reader)),
-        ],
-        "transitions": _matrices(data["transitions"]),
+        "sides": side_rows(comparison, data["integrity"]),
+        "transitions": transition_tables(data["transitions"], changes=MOST_ROWS, values=MOST_ROWS),
         "registrations": audit.registrations.order_by("n"),
-        "progress": progress_of(audit),
+        "progress": progress,
         "double_review_share": audit.review["double_review_share"],
         "settled_how": list(data["settled_how"].items()),
+        "labelled_by": list(data["labelled_by"].items()),
+        "simulated": AuthorKind.SIMULATED in data["labelled_by"],
         "look": look,
-        "looks": looks,
+        "looks": evenly(looks, MOST_LOOKS),
+        "all_looks": len(looks),
         "cells": data["known_cells"],
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
         "gain_words": gain_words(look.result) if look else "",
         "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
         "interval_words": interval_words(look.result) if look else "",
-        "chart": width_curve(looks, half_width=half_width, title=title),
-        "chart_title": title,
-        "style": (settings.BASE_DIR / "static" / "css" / "report.css").read_text(encoding="utf-8"),
+        "chart": chart,
+        "chart_title": CHART_TITLE,
+        "style": report_style(),
     }
     return render_to_string("audits/report.html", context)
+
+
+def report_style() -> str:
+    return (settings.BASE_DIR / "static" / "css" / "report.css").read_text(encoding="utf-8")
 
 
 def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     """Write `report.html` and `report.json` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = report_data(audit)
+    data = report_data(audit, now)
     html, plain, pool = folder / "report.html", folder / "report.json", folder / "pool.csv"
     files = [html, plain]
     if audit.state == AuditState.REGISTERED:
         pool_write(audit, pool)
         files.append(pool)
-    html.write_text(report_html(audit, data, now), encoding="utf-8")
-    plain.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    html.write_text(report_html(audit, now), encoding="utf-8")
+    plain.write_text(report_json(data), encoding="utf-8")
     return {"files": [str(file) for file in files], "report": data}
+
+
+def report_json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def settled_how(audit: Audit) -> list[tuple[str, int]]:
+    """How the decisions in force on drawn cases came about, the commonest first."""
+    sampled = standing_settlements(audit).filter(item__draws__audit=audit)
+    return list(sampled.values_list("how").annotate(number=Count("pk")).order_by("-number", "how"))
+
+
+def labelled_by(audit: Audit) -> list[tuple[str, int]]:
+    """Who labelled the drawn cases: how many authors of each kind (member, imported, simulated)."""
+    drawn = Review.objects.filter(item__draws__audit=audit, surplus=False)
+    return list(
+        drawn.values_list("author__kind").annotate(number=Count("author", distinct=True)).order_by("author__kind")
+    )
+
+
+def side_rows(comparison: Comparison, integrity: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+    """Each side's counts, its name, and its judge in words."""
+    old, new = judge_words(comparison)
+    return [(integrity["old"], "Old (baseline)", old), (integrity["new"], "New (candidate)", new)]
+
+
+def judge_words(comparison: Comparison) -> tuple[str, str]:
+    return _judge(comparison.old_run, comparison.old_reader), _judge(comparison.new_run, comparison.new_reader)
 
 
 def _judge(run: Run, reader: Reader) -> str:
@@ -118,9 +162,25 @@ def _judge(run: Run, reader: Reader) -> str:
     )
 
 
-def _matrices(transitions: dict[str, Any]) -> dict[str, Any]:
-    labels = transitions["labels"]
+def transition_tables(transitions: dict[str, Any], *, changes: int, values: int) -> dict[str, Any]:
+    """The transitions as rows, with at most so many blocking changes and values of a slice: the report's JSON has all.
+
+    Of a slice with more values, those with the most changed verdicts are kept.
+    """
+    labels, blocking = transitions["labels"], transitions["blocking_changes"]
+    slices = [
+        {"name": name, "values": _most_changed(found, values), "all": len(found)}
+        for name, found in transitions["slices"].items()
+    ]
     return transitions | {
         "rows": list(zip(labels, transitions["all"]["counts"], strict=True)),
-        "slices": [{"name": name, "values": list(values.items())} for name, values in transitions["slices"].items()],
+        "slices": slices,
+        "blocking_changes": blocking[:changes],
+        "all_blocking": len(blocking),
     }
+
+
+def _most_changed(found: dict[str, Any], most: int) -> list[tuple[str, Any]]:
+    if len(found) <= most:
+        return list(found.items())
+    return sorted(found.items(), key=lambda one: -one[1]["changed"])[:most]

@@ -2,13 +2,26 @@
 
 from typing import Any
 
-from audits.templatetags.figures import percent, points, signed_points
+from audits.templatetags.figures import in_points, labels_used, percent, points, signed_points
 
 POLICIES = {
     "planned": "planned: valid only at the planned stop",
     "monitored": "monitored: any number of looks until the target width",
     "anytime": "anytime: any number of looks, without an end",
 }
+ESTIMANDS = {
+    "success_difference": "how much more often the new version succeeds than the old one",
+    "accuracy_difference": "how much more often the new judge is right than the old one",
+    "score_difference": "how much higher the new version scores than the old one",
+    "success_rate": "how often this side succeeds",
+    "accuracy": "how often this side's verdict is right",
+}
+TARGETS = {
+    "pool": "these eligible cases and no others",
+    "traffic": "the process that these cases came from",
+}
+SIDES = {"baseline": "old (baseline)", "candidate": "new (candidate)"}
+KINDS = {"judge_swap": "Judge swap", "version_upgrade": "Version upgrade"}
 LITTLE = 0.02  # a gain in width below which the page says that the judge adds little
 
 BETTER = {
@@ -23,10 +36,13 @@ def interval_words(result: dict[str, Any]) -> str:
     interval = result["interval"]
     if interval is None:
         return f"no interval yet: {result['reason'] or result['state']}"
-    limits = f"{signed_points(interval['low'])} to {signed_points(interval['high'])}"
+    point, low, high = (
+        in_points(value, result["estimand"]) for value in (result["point"], interval["low"], interval["high"])
+    )
+    side = f"{result['side']} side, " if result["side"] else ""
     return (
-        f"{signed_points(result['point'])} points ({limits}), "
-        f"{result['level'] * 100:g} % level, n = {result['labels']:,} labels for {result['size']:,} cases, "
+        f"{side}{point} points ({low} to {high}), "
+        f"{result['level'] * 100:g} % level, n = {labels_used(result):,} labels for {result['size']:,} cases, "
         f"{policy_now(result)}, {result['method']}"
     )
 
@@ -43,14 +59,14 @@ def conclusion(result: dict[str, Any], *, half_width: float | None) -> str:
     interval = result["interval"]
     if interval is None:
         return f"Nothing yet: {result['reason'] or result['state']}."
-    return f"{_validity(result)}{_finding(result, interval, half_width)}"
+    return f"{_finding(result, interval, half_width)} {_validity(result)}".strip()
 
 
 def _validity(result: dict[str, Any]) -> str:
     if result["policy"] == "planned":
-        return "Valid only at the planned stop: stop at the planned number of labels, never because of the value. "
+        return "Valid only at the planned stop: stop at the planned number of labels, never because of the value."
     if result["policy"] == "monitored" and result["final"]:
-        return "This look is final: more labels need a new plan. "
+        return "This look is final: more labels need a new plan."
     return ""
 
 
@@ -75,6 +91,8 @@ def gain_words(result: dict[str, Any]) -> str:
     gain = result["human_only"]["gain"] if result["human_only"] else None
     if gain is None:
         return ""
+    if result["estimand"] == "accuracy_difference":
+        return "The verdicts help by choosing the cases: where the judges agree, no label can change this estimate."
     if gain < LITTLE:
         return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."
@@ -91,3 +109,11 @@ def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | Non
         return f"How many more labels reach {goal} cannot be told yet: {remaining['reason']}."
     least, most = remaining["least"], remaining["most"]
     return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
+
+
+def saving_words(without_judge: int | None, saving: float | None) -> str:
+    """What the verdicts save in labels, as far as the plan can know."""
+    if without_judge is None or saving is None:
+        return ""
+    plain = f"A plain random sample, without the judges' verdicts, would need {without_judge:,} labels for this width"
+    return f"{plain}: the plan saves {percent(saving)}." if saving > 0 else f"{plain}: the plan saves nothing."

@@ -6,7 +6,7 @@ from pathlib import Path
 from audits.manifest.build import build
 from audits.manifest.checks import manifest_problems
 from audits.manifest.document import text_at
-from audits.manifest.files import find_file, named_files, read_text
+from audits.manifest.files import find_file, name_fault, named_files, read_text, same_last_part
 from audits.manifest.schema import schema_problems
 from audits.manifest.sources import source_problems
 from audits.manifest.specs import Manifest, PlanSpec, ReviewSpec
@@ -16,8 +16,9 @@ from core.errors import InputError, Problem
 __all__ = ["Manifest", "PlanSpec", "ReviewSpec", "load_manifest"]
 
 
-def load_manifest(path: Path, *, files: Path | None = None) -> Manifest:
-    """Read and check a manifest. Files it names are looked for beside it, then in `files`.
+def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) -> Manifest:
+    """Read and check a manifest. Files it names are looked for beside it, then in `files`; where all lie `flat`
+    in its folder, as a browser sends them, by the last part of their name.
 
     Raises InputError with every problem: of the text, of the schema, of parts that do not fit, of files.
     """
@@ -27,13 +28,15 @@ def load_manifest(path: Path, *, files: Path | None = None) -> Manifest:
     problems += [*schema_problems(document), *manifest_problems(document), *source_problems(document)]
     folders = [path.parent, *([files] if files else [])]
     paths: dict[str, Path] = {}
+    problems += [*same_last_part(document)] if flat else []
     for key, name in named_files(document):
-        found = find_file(name, key, folders)
-        if isinstance(found, Problem):
-            problems.append(found)
-        else:
+        found = find_file(name, key, folders, flat=flat)
+        if isinstance(found, Path):
             paths[name] = found
-    guideline = _guideline(text_at(document, "rubric", "guideline"), folders)
+        elif not key.startswith("reviews") or name_fault(name):
+            problems.append(found)
+        # Labels come after the draw: their file is described now, and need not be there yet.
+    guideline = _guideline(text_at(document, "rubric", "guideline"), folders, flat)
     if isinstance(guideline, Problem):
         problems.append(guideline)
     if problems or isinstance(guideline, Problem):
@@ -49,8 +52,8 @@ def _content(path: Path) -> bytes:
         raise InputError(Problem(f"cannot be opened: {error.strerror}", file=path.name)) from error
 
 
-def _guideline(name: str | None, folders: list[Path]) -> str | Problem:
+def _guideline(name: str | None, folders: list[Path], flat: bool) -> str | Problem:
     if not name:
         return ""  # the schema has said so
-    found = find_file(name, "rubric.guideline", folders)
+    found = find_file(name, "rubric.guideline", folders, flat=flat)
     return found if isinstance(found, Problem) else read_text(found, "rubric.guideline")

@@ -9,10 +9,17 @@ from core.texts import UNSTORABLE
 LARGEST_TEXT = 1_000_000
 
 
-def find_file(name: str, key: str, folders: list[Path]) -> Path | Problem:
-    fault = _name_fault(name)
+INSIDE = "a name inside the folder of the manifest or of the files"
+
+
+def find_file(name: str, key: str, folders: list[Path], *, flat: bool = False) -> Path | Problem:
+    """The file of that name in one of the folders. `flat` folders hold what a browser sent: names without folders."""
+    fault = name_fault(name)
     if fault:
-        return Problem(fault, key=key, value=name, allowed="a name inside the folder of the manifest or of the files")
+        return Problem(fault, key=key, value=name, allowed=INSIDE)
+    if flat:
+        sent = folders[0] / PurePosixPath(name).name
+        return sent if sent.is_file() else Problem("not among the files that were sent", key=key, value=name)
     found = next((folder / name for folder in folders if (folder / name).is_file()), None)
     if found is None:
         places = " nor ".join(str(folder / name) for folder in folders)
@@ -37,7 +44,7 @@ def read_text(path: Path, key: str) -> str | Problem:
     return text if text.strip() else Problem("empty", file=path.name, key=key, allowed="the text for the reviewers")
 
 
-def _name_fault(name: str) -> str:
+def name_fault(name: str) -> str:
     parts = {*PurePosixPath(name).parts, *PureWindowsPath(name).parts}
     if "\x00" in name or not parts:
         return "not a file name"
@@ -54,3 +61,13 @@ def named_files(document: dict[str, object]) -> Iterator[tuple[str, str]]:
             name = entry.get("file") if isinstance(entry, dict) else None
             if isinstance(name, str) and name:
                 yield f"{group}[{place}].file", name
+
+
+def same_last_part(document: dict[str, object]) -> Iterator[Problem]:
+    """Files that a browser would send under one name: nobody could say which is which."""
+    first: dict[str, str] = {}
+    for key, name in named_files(document):
+        other = first.setdefault(PurePosixPath(name).name, name)
+        if other != name:
+            what = f"sent without its folder, it has the name of {other!r}"
+            yield Problem(what, key=key, value=name, allowed="another name for one of them")

@@ -1,13 +1,20 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
+from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
+from audits.models.prepared import DraftSizing, LookChart
 
 __all__ = [
     "Audit",
     "AuditState",
     "Cell",
+    "DraftSizing",
     "Draw",
     "Frame",
+    "Job",
+    "JobKind",
+    "JobState",
     "Look",
+    "LookChart",
     "Registration",
     "Stratum",
     "StratumKind",

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from django.utils import timezone
+
 from audits.manifest import load_manifest
 from audits.services.opening import audit_open
 from audits.services.playing import simulated_people
 from audits.services.registering import audit_register
-from audits.services.simulating import TickingClock, reviews_simulate
+from audits.services.simulating import reviews_simulate
 from audits.synthetic import synthetic_cases, synthetic_project
 from core.models import Author, Project, Role
-from core.services import member_add, member_remove, operator_of, password_set, project_ensure
+from core.services import member_add, member_remove, operator_at, password_set, project_ensure
 from judges.models import Artifact
 
 PROJECT, AUDIT, SEED = "demonstration", "grader-swap", "2026"
@@ -45,9 +47,10 @@ def demonstration_make(*, folder: Path, now: datetime) -> list[Account]:
     """The project, its audit with some answers, and its people with new passwords. Run again, it goes on
     where it was broken off."""
     manifest = synthetic_project(folder, name=AUDIT, project=PROJECT, seed=SEED)
-    audit = audit_open(manifest=load_manifest(manifest), now=now).audit
+    actor = operator_at(project=PROJECT, now=now)
+    audit = audit_open(manifest=load_manifest(manifest), actor=actor, now=now).audit
     if audit.state == "draft":
-        audit_register(audit=audit, actor=operator_of(audit.project), now=now)
+        audit_register(audit=audit, actor=actor, now=now)
     truths = {case.case_id: case.truth for case in synthetic_cases(SEED)}
 
     def truth(artifact: Artifact) -> str:
@@ -59,7 +62,7 @@ def demonstration_make(*, folder: Path, now: datetime) -> list[Account]:
         people=reviewers,
         truth=truth,
         seed=SEED,
-        clock=TickingClock(now),
+        clock=timezone.now,
         at_most=ANSWERED_BEFORE,
     )
     # They leave: otherwise what real people pass on would wait for them.

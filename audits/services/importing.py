@@ -1,7 +1,7 @@
 """Taking in labels that people gave elsewhere, for the cases that an audit drew."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -58,7 +58,8 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
     them as outside the sample, where no estimate uses them.
     """
     require_registered(audit)
-    source = review_source(audit, path)
+    # What the manifest says of its own file holds for this one, and messages name the file that was given.
+    source = replace(review_source(audit, path), file=path.name)
     tally = Tally()
     rows = list(_rows_by_case(audit, read_labels(path, source, case_index(audit), tally=tally), source))
     report = ReviewImport(file=path.name, tally=tally)
@@ -226,6 +227,8 @@ def _answers(
 def _merge(whole: Imported, part: Imported) -> None:
     whole.reviews += part.reviews
     whole.duplicate += part.duplicate
+    whole.adjudications += part.adjudications
+    whole.surplus += part.surplus
     whole.waiting += part.waiting
     for how, number in part.settled.items():
         whole.settled[how] = whole.settled.get(how, 0) + number

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -12,15 +11,14 @@ from django.db.models import Max
 from adjudication.models import Item, ItemState, SettlementHow
 from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
+from audits.allocation import first_allocation
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.plans import estimate_arguments, strata_plan, target_half_width
-from audits.selectors import is_closed, known_references, last_look, require_registered
-from audits.stats.design import FORCED, IDENTICAL, double_reviewed, serving_order
+from audits.samples import extended_sample
+from audits.selectors import known_references, require_registered
+from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
-from audits.stats.pool import Cell as PoolCell
-from audits.stats.pool import Pool
-from audits.stats.projection import Request, initial_allocation
 from audits.stats.remaining import remaining_audit
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
@@ -30,8 +28,6 @@ from judges.integrity import integrity_of
 from judges.models import Artifact, Case
 from judges.selectors import pairs_of
 
-# What the plan allocates to, and what a group gets of which it says nothing.
-GROUPS: dict[str, Request] = {"disagree": "optimal", "agree": "optimal", IDENTICAL: 0}
 BATCH = 500
 
 
@@ -63,80 +59,6 @@ def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
         drawn = _draw(audit, frame, rows, labels, actor, now)
     audit.state = AuditState.REGISTERED
     return drawn
-
-
-def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
-    """Labels of the first registration by stratum, before anybody has answered."""
-    plan = audit.plan
-    half_width = target_half_width(plan)
-    requests = _requests(plan["allocation"], rows)
-    if half_width is None and (unsized := [name for name in rows_strata(rows) if requests.get(name) == "optimal"]):
-        raise InputError(
-            Problem(
-                "without a target nothing is optimal",
-                key="plan.half_width",
-                value=", ".join(unsized),
-                allowed="half_width, or detectable_difference and power, or a number of labels for each group",
-            )
-        )
-    return initial_allocation(
-        _empty_pool(audit, rows),
-        **estimate_arguments(plan),
-        half_width=half_width or 1.0,
-        requests=requests,
-        agree_minimum=plan["agree_minimum"],
-    )
-
-
-def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:
-    """The plan's requests for its groups, as requests for strata. A number is shared out by size."""
-    requests: dict[str, Request] = {}
-    for group, unsaid in GROUPS.items():
-        sizes = Counter(row.stratum for row in rows if _group(row) == group and row.stratum != FORCED)
-        asked = allocation.get(group, unsaid)
-        if isinstance(asked, int):
-            requests |= _shared_out(asked, sizes)
-        else:
-            requests |= dict.fromkeys(sizes, asked)
-    if any(row.stratum == FORCED for row in rows):
-        requests[FORCED] = "all"
-    return requests
-
-
-def _shared_out(total: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Whole numbers in proportion to the sizes (largest remainders), never above a size."""
-    cases = sum(sizes.values())
-    if not cases:
-        return {}
-    total = min(total, cases)
-    exact = {name: total * size / cases for name, size in sizes.items()}
-    shares = {name: int(value) for name, value in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: (shares[name] - exact[name], name))
-    for name in by_remainder[: total - sum(shares.values())]:
-        shares[name] += 1
-    return shares
-
-
-def _group(row: FrameRow) -> str:
-    if row.same_content:
-        return IDENTICAL
-    return "agree" if row.old == row.new else "disagree"
-
-
-def rows_strata(rows: Sequence[FrameRow]) -> list[str]:
-    return sorted({row.stratum for row in rows})
-
-
-def _empty_pool(audit: Audit, rows: Sequence[FrameRow]) -> Pool:
-    sizes = Counter((row.stratum, row.old, row.new, row.same_content) for row in rows)
-    return Pool(
-        cells=tuple(
-            PoolCell(stratum=stratum, old=old, new=new, size=size, structural_zero=same)
-            for (stratum, old, new, same), size in sorted(sizes.items())
-        ),
-        kind=audit.comparison.kind,  # type: ignore[arg-type]
-        scale=audit.rubric.values,
-    )
 
 
 def _strata_create(audit: Audit, rows: Sequence[FrameRow]) -> None:
@@ -282,29 +204,9 @@ def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now:
     What was drawn and served stays as it is, in its order.
     """
     require_registered(audit)
-    if is_closed(last_look(audit)):
-        raise Refused(Problem(f"the final look of {audit} is made", allowed="a new plan, in another audit"))
     Audit.objects.select_for_update().get(pk=audit.pk)
+    wanted = extended_sample(audit, labels)
     rows = frame_of(audit.frame)
-    sizes = Counter(row.stratum for row in rows)
-    standing = audit.registrations.latest("n").labels
-    wanted = standing | dict(labels)
-    problems = [
-        Problem(
-            "not a possible number of labels",
-            key=name,
-            value=str(number),
-            allowed=f"a whole number from {standing.get(name, 0)} (drawn already) to {sizes.get(name, 0)}"
-            if name in sizes
-            else "one of the strata: " + ", ".join(sorted(sizes)),
-        )
-        for name, number in wanted.items()
-        if not standing.get(name, 0) <= number <= sizes.get(name, 0)
-    ]
-    if problems:
-        raise InputError(problems)
-    if wanted == standing:
-        raise Refused(Problem("the sample would not grow", allowed="more labels in at least one stratum"))
     return _draw(audit, audit.frame, rows, wanted, actor, now)
 
 

@@ -1,5 +1,5 @@
 from judges.models.cases import Artifact, Blob, Case, CaseSet, Partition, SystemVersion
-from judges.models.comparisons import Comparison, ComparisonKind
+from judges.models.comparisons import Comparison, ComparisonKind, ComparisonSummary
 from judges.models.judges import Generator, Mapping, Reader
 from judges.models.loads import LoadState
 from judges.models.rubrics import Rubric
@@ -13,6 +13,7 @@ __all__ = [
     "CaseSet",
     "Comparison",
     "ComparisonKind",
+    "ComparisonSummary",
     "Generator",
     "Judgment",
     "LoadState",

@@ -1,3 +1,6 @@
+import json
+from typing import Any
+
 from django.db import models
 
 from core.models import Project
@@ -53,3 +56,29 @@ class Comparison(AppendOnly):
     @property
     def new_system(self) -> SystemVersion:
         return self.new_run.system_version
+
+
+class ComparisonSummary(AppendOnly):
+    """What a comparison's pairs add up to, counted once when it is opened: its runs are complete and its
+    readings never change, so neither do these counts.
+
+    Both reports (`judges.integrity`, `judges.transitions`) are kept as JSON texts: PostgreSQL's own JSON
+    would forget the order of states and labels.
+    """
+
+    comparison = models.OneToOneField(Comparison, models.PROTECT, related_name="summary")
+    integrity_text = models.TextField()
+    transitions_text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"summary of {self.comparison}"
+
+    @property
+    def integrity(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self.integrity_text)
+        return report
+
+    @property
+    def transitions(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self.transitions_text)
+        return report

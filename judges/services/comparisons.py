@@ -7,8 +7,9 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
-from judges.models import Comparison, ComparisonKind, Reader, Run
+from judges.models import Comparison, ComparisonKind, ComparisonSummary, Reader, Run
 from judges.services.runs import readings_make
+from judges.summaries import summary_made
 
 NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
 BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
@@ -27,7 +28,10 @@ def comparison_open(
     slices: list[str],
     blocking_slices: list[str],
 ) -> Comparison:
-    """Read both sides, then set them against each other. The same comparison again comes back as it is."""
+    """Read both sides, then set them against each other. The same comparison again comes back as it is.
+
+    The pairs are counted before the transaction: on SQLite, others write meanwhile.
+    """
     check_sides(kind=kind, old=old, new=new)
     for run, reader in (old, new):
         readings_make(run=run, reader=reader)
@@ -44,8 +48,13 @@ def comparison_open(
         "slices": slices,
         "blocking_slices": blocking_slices,
     }
+    known = ComparisonSummary.objects.filter(comparison__project=project, comparison__name=name).exists()
+    summary = None if known else summary_made(Comparison(project=project, name=name, **content))
     with transaction.atomic():
         comparison, created = Comparison.objects.get_or_create(project=project, name=name, defaults=content)
+        if created and summary is not None:
+            summary.comparison = comparison
+            summary.save()
     if not created and any(getattr(comparison, field) != value for field, value in content.items()):
         raise InputError(
             Problem(

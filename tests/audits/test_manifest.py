@@ -105,10 +105,14 @@ def test_all_problems_come_at_once_from_the_schema_and_from_the_checks(load: Loa
 
 
 SCHEMA_FAULTS = [
-    (put("project", value=""), "project: not an allowed value (found ''); allowed: a name on one line, without spaces "
-     "at its ends, of at most 100 characters"),
-    (put("project", value=" x"), "project: not an allowed value (found ' x'); allowed: a name on one line, without "
-     "spaces at its ends, of at most 100 characters"),
+    (put("project", value=""), "project: not an allowed value (found ''); allowed: a name on one line, without a "
+     "slash, without spaces at its ends, of at most 100 characters"),
+    (put("project", value="a/b"), "project: not an allowed value (found 'a/b'); allowed: a name on one line, without a "
+     "slash, without spaces at its ends, of at most 100 characters"),
+    (put("migration_id", value="a/../b"), "migration_id: not an allowed value (found 'a/../b'); allowed: a name on one "
+     "line, without spaces at its ends, not . or .. by itself or between slashes, of at most 100 characters"),
+    (put("project", value=" x"), "project: not an allowed value (found ' x'); allowed: a name on one line, without a "
+     "slash, without spaces at its ends, of at most 100 characters"),
     (put("case_set", value="cases"), "case_set: a text stands here (found 'cases'); allowed: a mapping"),
     (put("plan", "level", value=["0.95"]), "plan.level: a list stands here; allowed: a decimal number, such as 0.95"),
     (put("plan", "level", value="95%"), "plan.level: not an allowed value (found '95%'); allowed: a decimal number, "

@@ -124,5 +124,5 @@ def test_setting_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "TERTIUM_VAR": str(tmp_path / "file" / "var")}
     command = [sys.executable, "manage.py", "run"]
     start = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert (start.returncode, len(start.stderr.splitlines())) == (1, 1)
-    assert start.stderr.startswith("Not started: the folder ")
+    assert (start.returncode, len(start.stderr.splitlines())) == (2, 1)
+    assert start.stderr.startswith("the folder ")

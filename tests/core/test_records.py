@@ -9,9 +9,10 @@ from django.db import IntegrityError, connection, models, transaction
 from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
-from audits.models import Cell, Draw, Frame, Look, Registration, Stratum
+from audits.models import Cell, DraftSizing, Draw, Frame, Look, Registration, Stratum
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
+from audits.services.sizing import draft_size
 from core.models import Event
 from core.records import missing_triggers, protected_models, remove_triggers
 from judges.models import (
@@ -19,6 +20,7 @@ from judges.models import (
     Case,
     CaseSet,
     Comparison,
+    ComparisonSummary,
     Generator,
     Judgment,
     LoadState,
@@ -38,6 +40,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 STATED = [
     Event,
     Comparison,
+    ComparisonSummary,
     Generator,
     Mapping,
     Reader,
@@ -50,6 +53,7 @@ STATED = [
     ReviewReason,
     Settlement,
     Reference,
+    DraftSizing,
     Frame,
     Registration,
     Stratum,
@@ -70,6 +74,7 @@ def world(db: None) -> None:
     project = factories.make_project()
     comparison = factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")})
     audit = factories.make_audit(comparison)
+    draft_size(audit=audit)
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     lease = factories.claim(audit.queue, factories.make_person(project, "ann"))
     presentation_ensure(item=lease.item, author=lease.author, now=NOW)

@@ -7,12 +7,12 @@ from audits.management.base import AuditCommand
 from audits.management.lines import integrity_lines
 from audits.models import Audit
 from core.commands import Result
-from judges.integrity import integrity_of
+from judges.summaries import summary_of
 
 
 class Command(AuditCommand):
     help = __doc__
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        report = integrity_of(audit.comparison).as_dict()
+        report = summary_of(audit.comparison).integrity
         return {**report}, lambda: integrity_lines(report), report["passed"]

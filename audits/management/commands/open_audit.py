@@ -10,9 +10,11 @@ from tqdm import tqdm
 
 from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
-from audits.services.opening import audit_open
+from audits.models import AuditState
+from audits.services.opening import audit_open, manifest_check
 from core.commands import Command as Base
 from core.commands import Result
+from core.services import operator_at
 
 
 class Command(Base):
@@ -26,14 +28,17 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         manifest = load_manifest(options["manifest"], files=options["files"])
-        opened = audit_open(manifest=manifest, now=timezone.now(), progress=with_bar)
+        # A manifest with a fault leaves nothing behind, not even its project.
+        checked, now = manifest_check(manifest, with_bar), timezone.now()
+        actor = operator_at(project=manifest.project, now=now)
+        opened = audit_open(manifest=manifest, actor=actor, now=now, progress=with_bar, checked=checked)
         files = [reading.as_dict() for reading in opened.files]
         result = {
             "audit": opened.audit.name,
             "project": opened.audit.project.name,
             "state": opened.audit.state,
             "files": files,
-            "integrity": opened.integrity.as_dict(),
+            "integrity": opened.integrity,
         }
 
         def lines() -> list[str]:
@@ -42,10 +47,12 @@ class Command(Base):
                 f"{file['missing']} rows without content, {file['duplicates']} repeated rows"
                 for file in files
             ]
-            next_step = f"audit {opened.audit.name} is a draft; next: manage.py register {opened.audit.name}"
+            name = f"{opened.audit.project.name}/{opened.audit.name}"
+            draft = opened.audit.state == AuditState.DRAFT
+            next_step = f"{name} is a draft; next: manage.py register {name}" if draft else f"{name} is registered"
             return [*taken, *integrity_lines(result["integrity"]), next_step]
 
-        return result, lines, opened.integrity.passed
+        return result, lines, opened.integrity["passed"]
 
 
 def with_bar(what: str, rows: Iterator[Any]) -> Iterator[Any]:

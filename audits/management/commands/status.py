@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.utils import timezone
+
 from audits.exports.wording import interval_words, remaining_words
 from audits.management.base import AuditCommand
 from audits.management.lines import cells_line, progress_lines
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
-from audits.selectors import known_cells, last_look, progress_of
+from audits.progress import progress_of
+from audits.selectors import known_cells, last_look
 from audits.services.looks import look_is_due
 from core.commands import Result
 
@@ -23,7 +26,7 @@ class Command(AuditCommand):
             "project": audit.project.name,
             "state": audit.state,
             "registrations": audit.registrations.count(),
-            "progress": progress_of(audit).as_dict(),
+            "progress": progress_of(audit, timezone.now()).as_dict(),
             "known_cells": known_cells(audit).as_dict() if registered else None,
             "look_is_due": look_is_due(audit),
             "last_look": {"watermark": look.watermark, **look.result} if look else None,

@@ -7,17 +7,14 @@ from audits.management.base import AuditCommand
 from audits.management.lines import integrity_lines, transition_lines
 from audits.models import Audit
 from core.commands import Result
-from judges.integrity import integrity_of
-from judges.selectors import pairs_of
-from judges.transitions import transitions_of
+from judges.summaries import summary_of
 
 
 class Command(AuditCommand):
     help = __doc__
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        pairs = list(pairs_of(audit.comparison))
-        integrity = integrity_of(audit.comparison, pairs).as_dict()
-        report = transitions_of(audit.comparison, pairs).as_dict()
+        summary = summary_of(audit.comparison)
+        integrity, report = summary.integrity, summary.transitions
         result = {"integrity": integrity, **report}
         return result, lambda: [*integrity_lines(integrity), *transition_lines(report)], not report["blocking_changes"]

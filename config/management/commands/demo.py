@@ -19,7 +19,8 @@ from audits.exports.wording import conclusion, interval_words
 from audits.manifest import load_manifest
 from audits.models import Audit
 from audits.plans import target_half_width
-from audits.selectors import last_look, looks_of, progress_of
+from audits.progress import progress_of
+from audits.selectors import last_look, looks_of
 from audits.services.opening import audit_open
 from audits.services.playing import PROJECT, audit_play, looks_await, next_audit_name
 from audits.services.registering import audit_register
@@ -28,8 +29,8 @@ from config import env
 from config.embedded import embedded_broker, embedded_worker, stopping_in_order
 from core.commands import Command as Base
 from core.commands import Result
-from core.services import operator_of
-from judges.transitions import transitions_of
+from core.services import operator_at, operator_of
+from judges.summaries import summary_of
 
 SEED = "2026"
 
@@ -58,16 +59,17 @@ def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
     path = synthetic_project(folder / "input", name=next_audit_name(), project=PROJECT, seed=SEED)
     yield "manifest", f"{_near(path)} with its files, made from seed {SEED}", {"file": str(path)}
 
-    opened = audit_open(manifest=load_manifest(path), now=timezone.now())
+    now = timezone.now()
+    opened = audit_open(manifest=load_manifest(path), actor=operator_at(project=PROJECT, now=now), now=now)
     audit, taken = opened.audit, [reading.loaded for reading in opened.files]
     created, there = sum(loaded.created for loaded in taken), sum(loaded.duplicate for loaded in taken)
     yield "intake", f"{created} rows stored, {there} there already", {"created": created, "duplicate": there}
 
-    integrity = opened.integrity.as_dict()
+    integrity = opened.integrity
     faults = ", ".join(f"{number} {state}" for state, number in integrity["pairs"].items() if number)
     yield "integrity", f"{integrity['eligible']} of {integrity['cases']} cases eligible: {faults}", integrity
 
-    moves = transitions_of(audit.comparison).as_dict()
+    moves = summary_of(audit.comparison).transitions
     changed = f"{moves['all']['changed']} of {moves['all']['pairs']} verdicts changed"
     yield "comparison", f"{changed}, {len(moves['blocking_changes'])} of them in the blocking slice risk=high", moves
 
@@ -110,11 +112,11 @@ def _broker() -> AbstractContextManager[str]:
 def _review_and_look(audit: Audit) -> Iterator[tuple[str, str, Result]]:
     """Reviews by simulated people, while a worker of its own computes looks."""
     with stopping_in_order(), _broker() as broker, embedded_worker(settings.VAR_DIR, broker=broker):
-        done = audit_play(audit=audit, seed=SEED, start=timezone.now())
+        done = audit_play(audit=audit, seed=SEED, clock=timezone.now)
         answered = f"{done['review']} reviews, {done['skip']} skips, {done['cannot judge']} times cannot judge"
         yield "reviews", f"{answered}, {done['adjudication']} adjudications by simulated people", dict(done)
         looks_await(audit)
-    progress = progress_of(audit)
+    progress = progress_of(audit, timezone.now())
     how = f"{progress.settled} of {progress.drawn} drawn cases settled"
     yield "settlements", how, progress.as_dict()
     looks = looks_of(audit).count()

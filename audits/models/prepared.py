@@ -1,0 +1,40 @@
+from django.db import models
+
+from audits.models.audits import Audit
+from audits.models.looks import Look
+from core.records import AppendOnly
+
+
+class DraftSizing(AppendOnly):
+    """What a draft's plan asks for, computed when the audit is opened: the plan page must not count pairs.
+
+    `strata` lists {name, size, labels} in order; the widths and `saving` are null for a plan without a target,
+    and all is empty where `problems` says why the plan cannot be drawn.
+    """
+
+    audit = models.OneToOneField(Audit, models.PROTECT, related_name="sizing")
+    strata = models.JSONField()
+    half_width = models.FloatField(null=True)  # the plan's target
+    projected = models.FloatField(null=True)  # half-width expected at these labels
+    without_judge = models.PositiveIntegerField(null=True)
+    saving = models.FloatField(null=True)
+    problems = models.JSONField(default=list)
+    code_version = models.CharField(max_length=40)
+
+    def __str__(self) -> str:
+        return f"sizing of {self.audit}"
+
+
+class LookChart(models.Model):
+    """The chart of the looks up to one, drawn by the worker: no page draws.
+
+    A cache, which can be made again from the looks: only the last drawn look of an audit keeps one. It is empty
+    while no look has an interval.
+    """
+
+    look = models.OneToOneField(Look, models.CASCADE, related_name="chart")
+    svg = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"chart at {self.look}"

@@ -1,0 +1,170 @@
+"""Where audits stand, many at a time, and what somebody has to do next with each."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.urls import reverse
+
+from adjudication.models import Item, ItemState
+from audits.exports.wording import KINDS, interval_words
+from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration
+from audits.plans import has_stopped
+from audits.selectors import is_closed
+from audits.services.jobs import OPEN
+from core.models import Project
+from judges.models import ComparisonSummary
+
+PAGE = 50
+JOB_WORDS = {JobKind.REGISTER: "is being registered", JobKind.EXTEND: "is being extended"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next, and where."""
+
+    words: str
+    label: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one audit stands. `drawn` and `settled` are of the sample."""
+
+    audit: Audit
+    drawn: int = 0
+    settled: int = 0
+    look: Look | None = None
+    passed: bool = True
+    drawable: bool = True
+    job: Job | None = None
+
+    @property
+    def kind_words(self) -> str:
+        return KINDS[self.audit.comparison.kind]
+
+    @property
+    def state_words(self) -> str:
+        return "final" if is_closed(self.look) else str(self.audit.state)
+
+    @property
+    def interval_words(self) -> str:
+        return interval_words(self.look.result) if self.look else "no look yet"
+
+    @property
+    def url(self) -> str:
+        return address("integrity", self.audit)
+
+    @property
+    def next(self) -> Step:
+        return next_step(self)
+
+
+def address(name: str, audit: Audit, *more: Any) -> str:
+    return reverse(f"audits:{name}", args=[audit.project.name, audit.name, *more])
+
+
+def next_step(standing: Standing) -> Step:
+    """The one thing that brings this audit on."""
+    audit, look = standing.audit, standing.look
+    if standing.job is not None:
+        words = f"It {JOB_WORDS[JobKind(standing.job.kind)]} now."
+        return Step(words, "See how far it is", reverse("audits:job", args=[audit.project.name, standing.job.pk]))
+    if audit.state == AuditState.DRAFT:
+        return _draft_step(standing)
+    if look is None:
+        words = f"{standing.drawn:,} cases wait for the reviewers. The first settled one brings the first look."
+        return Step(words, "Watch it", address("monitor", audit))
+    if is_closed(look):
+        words = "The final look is made. Take the report and the anchors; more labels need a new plan."
+        return Step(words, "Read the report", address("results", audit))
+    if has_stopped(audit.plan, look.result, standing.drawn):
+        words = "This is a stop that the plan named. Take the report and the anchors."
+        return Step(words, "Read the report", address("results", audit))
+    if standing.settled < standing.drawn:
+        words = f"{standing.drawn - standing.settled:,} of {standing.drawn:,} drawn cases are still to be settled."
+        return Step(words, "Watch it", address("monitor", audit))
+    words = "All drawn cases are settled, and the target is not reached. Draw more cases."
+    return Step(words, "Extend the sample", address("extend", audit))
+
+
+def _draft_step(standing: Standing) -> Step:
+    audit = standing.audit
+    if not standing.passed:
+        words = "A rule of the manifest does not hold. Mend the input, and open it under another migration_id."
+        return Step(words, "See which", address("integrity", audit))
+    if not standing.drawable:
+        words = "The plan cannot be drawn as it is. Mend the manifest, and open it under another migration_id."
+        return Step(words, "See why", address("plan", audit))
+    words = "Read the integrity report. Then register the plan: only then is a sample drawn."
+    return Step(words, "Go to the plan", address("plan", audit))
+
+
+def audits_of(project: Project) -> QuerySet[Audit]:
+    """Newest first, without the manifests' texts."""
+    related = ("project", "comparison", "queue", "rubric")
+    return Audit.objects.filter(project=project).select_related(*related).defer("manifest").order_by("-pk")
+
+
+def standings_page(project: Project, before: int | None) -> tuple[list[Standing], int | None]:
+    """One page of a project's audits, and where the next one begins."""
+    audits = audits_of(project)
+    if before is not None:
+        audits = audits.filter(pk__lt=before)
+    page = list(audits[: PAGE + 1])
+    return standings_of(page[:PAGE]), page[PAGE - 1].pk if len(page) > PAGE else None
+
+
+def standing_of(audit: Audit) -> Standing:
+    return standings_of([audit])[0]
+
+
+def standings_of(audits: Sequence[Audit]) -> list[Standing]:
+    """Where each stands, in as many queries for fifty as for one."""
+    drawn = _drawn(audits)
+    looks = _last_looks(audits)
+    jobs = {job.audit_id: job for job in Job.objects.filter(audit__in=audits, state__in=OPEN)}
+    drafts = [audit for audit in audits if audit.state == AuditState.DRAFT]
+    failing, undrawable = _failing(drafts), _undrawable(drafts)
+    settled = dict(
+        Item.objects.filter(queue__audit__in=audits, state=ItemState.SETTLED, rank__isnull=False)
+        .values_list("queue__audit")
+        .annotate(Count("pk"))
+    )
+    return [
+        Standing(
+            audit=audit,
+            drawn=drawn[audit.pk],
+            settled=settled.get(audit.pk, 0),
+            look=looks.get(audit.pk),
+            passed=audit.pk not in failing,
+            drawable=audit.pk not in undrawable,
+            job=jobs.get(audit.pk),
+        )
+        for audit in audits
+    ]
+
+
+def _drawn(audits: Sequence[Audit]) -> dict[int, int]:
+    totals: dict[int, int] = defaultdict(int)
+    for audit, labels in Registration.objects.filter(audit__in=audits).order_by("n").values_list("audit", "labels"):
+        totals[audit] = sum(labels.values())
+    return totals
+
+
+def _last_looks(audits: Sequence[Audit]) -> dict[int, Look]:
+    latest = Look.objects.filter(audit=OuterRef("pk")).order_by("-watermark", "-registration__n").values("pk")[:1]
+    ids = Audit.objects.filter(pk__in=[audit.pk for audit in audits]).values_list(Subquery(latest), flat=True)
+    return {look.audit_id: look for look in Look.objects.filter(pk__in=[pk for pk in ids if pk is not None])}
+
+
+def _failing(drafts: Sequence[Audit]) -> set[int]:
+    summaries = ComparisonSummary.objects.filter(comparison__audit__in=drafts).select_related("comparison__audit")
+    return {one.comparison.audit.pk for one in summaries.defer("transitions_text") if not one.integrity["passed"]}
+
+
+def _undrawable(drafts: Sequence[Audit]) -> set[int]:
+    return set(DraftSizing.objects.filter(audit__in=drafts).exclude(problems=[]).values_list("audit", flat=True))

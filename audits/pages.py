@@ -1,0 +1,186 @@
+"""What the pages of one audit show, as values ready for their templates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from adjudication.models import SettlementHow
+from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
+from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, remaining_words, saving_words
+from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
+from audits.overview import Standing, address, standing_of
+from audits.plans import half_width_of, may_extend
+from audits.progress import progress_of
+from audits.selectors import last_look
+from core.errors import Problem
+from core.identity import text_hash
+from core.pages import Link
+from judges.integrity import LISTED
+from judges.summaries import summary_of
+
+TABS = [
+    ("Integrity", "integrity"),
+    ("Transitions", "transitions"),
+    ("Plan", "plan"),
+    ("Monitor", "monitor"),
+    ("Results", "results"),
+]
+SHOWN_CHANGES = 50
+SHOWN_VALUES = 50
+LATE = 5  # seconds after which a job that nobody took says so
+
+
+def audit_context(audit: Audit, current: str, standing: Standing | None = None) -> dict[str, Any]:
+    """What stands around every page of an audit."""
+    tabs = [Link(label, address(name, audit), name == current) for label, name in TABS]
+    return {"audit": audit, "standing": standing or standing_of(audit), "tabs": tabs, "current": current}
+
+
+def integrity_context(audit: Audit) -> dict[str, Any]:
+    integrity = summary_of(audit.comparison).integrity
+    return audit_context(audit, "integrity") | {
+        "integrity": integrity,
+        "sides": side_rows(audit.comparison, integrity),
+        "listed": LISTED,
+    }
+
+
+def transitions_context(audit: Audit) -> dict[str, Any]:
+    summary = summary_of(audit.comparison)
+    tables = transition_tables(summary.transitions, changes=SHOWN_CHANGES, values=SHOWN_VALUES)
+    return audit_context(audit, "transitions") | {
+        "integrity": summary.integrity,
+        "transitions": tables,
+        "integrity_url": address("integrity", audit),
+        "report_url": address("report", audit, "json"),
+        "blocking_slices": audit.comparison.blocking_slices,
+    }
+
+
+@dataclass(frozen=True)
+class StratumPlan:
+    """One row of the plan: `more` is what an extension to the target would add, where that is known."""
+
+    name: str
+    size: int
+    labels: int
+    settled: int = 0
+    needed: int | None = None
+    field: str = ""
+
+    @property
+    def proposed(self) -> int:
+        return max(self.labels, self.needed or 0)
+
+
+def plan_context(audit: Audit) -> dict[str, Any]:
+    sizing = DraftSizing.objects.filter(audit=audit).first()
+    registrations = list(audit.registrations.select_related("actor").order_by("n"))
+    context = audit_context(audit, "plan")
+    rows = _drawn_rows(audit, registrations[-1].labels) if registrations else _sized_rows(sizing)
+    return context | {
+        "rows": rows,
+        "total": sum(row.labels for row in rows),
+        "cases": sum(row.size for row in rows),
+        "estimand_words": ESTIMANDS.get(audit.plan["estimand"], ""),
+        "side_words": SIDES.get(audit.plan["side"] or "", ""),
+        "target_words": TARGETS[audit.plan["target"]],
+        "policy_words": POLICIES[audit.plan["policy"]],
+        "half_width": half_width_of(audit),
+        "double_review_share": audit.review["double_review_share"],
+        "judges": judge_words(audit.comparison),
+        "sizing": sizing,
+        "saving_words": saving_words(sizing.without_judge, sizing.saving) if sizing else "",
+        "problems": [Problem(**problem) for problem in sizing.problems] if sizing else [],
+        "may_register": _may_register(context["standing"]),
+        "register_url": address("register", audit),
+        "extend_url": address("extend", audit),
+        "registrations": registrations,
+        "integrity_url": address("integrity", audit),
+    }
+
+
+def _may_register(standing: Standing) -> bool:
+    draft = standing.audit.state == AuditState.DRAFT
+    return draft and standing.passed and standing.drawable and standing.job is None
+
+
+def _sized_rows(sizing: DraftSizing | None) -> list[StratumPlan]:
+    return [StratumPlan(row["name"], row["size"], row["labels"]) for row in sizing.strata] if sizing else []
+
+
+def _drawn_rows(audit: Audit, labels: Mapping[str, int]) -> list[StratumPlan]:
+    strata = audit.strata.order_by("name").values_list("name", "size")
+    return [StratumPlan(name, size, labels.get(name, 0)) for name, size in strata]
+
+
+def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
+    look = last_look(audit)
+    needed = look.remaining["n"] if look and look.remaining else {}
+    rows = [
+        StratumPlan(one.name, one.size, one.drawn, one.counting, needed.get(one.name), f"labels-{place}")
+        for place, one in enumerate(progress_of(audit, now).strata)
+    ]
+    registered = audit.state == AuditState.REGISTERED
+    drawn = sum(row.drawn for row in rows)
+    closed = registered and not may_extend(audit.plan, look.result if look else None, drawn)
+    return audit_context(audit, "plan") | {
+        "rows": rows,
+        "remaining_words": remaining_words(look.remaining, half_width=half_width_of(audit)) if look else "",
+        "closed": closed,
+        "may_extend": registered and not closed,
+        "plan_url": address("plan", audit),
+    }
+
+
+def results_context(audit: Audit) -> dict[str, Any]:
+    how = settled_how(audit)
+    return audit_context(audit, "results") | {
+        "registered": audit.state == AuditState.REGISTERED,
+        "settled_how": how,
+        "underspecified": dict(how).get(SettlementHow.UNDERSPECIFIED, 0),
+        "results_url": address("results", audit),
+        "report_url": address("report", audit, "html"),
+        "json_url": address("report", audit, "json"),
+        "csv_url": address("anchors", audit, "csv"),
+        "jsonl_url": address("anchors", audit, "jsonl"),
+        "plan_url": address("plan", audit),
+    }
+
+
+TITLES = {
+    JobKind.INTAKE: "Taking in what you sent",
+    JobKind.REGISTER: "Registering the plan",
+    JobKind.EXTEND: "Drawing more cases",
+}
+NOTHING_CHANGED = {
+    JobKind.INTAKE: "No audit was opened. Mend what is named here, and send the files again.",
+    JobKind.REGISTER: "The plan is still a draft: nothing was drawn.",
+    JobKind.EXTEND: "The sample is as it was.",
+}
+
+
+def job_context(job: Job, now: datetime) -> dict[str, Any]:
+    project = job.project.name
+    late = job.state == JobState.WAITING and (now - job.asked_at).total_seconds() > LATE
+    target = {JobKind.INTAKE: "integrity"}.get(JobKind(job.kind), "monitor")
+    return {
+        "job": job,
+        "late": late,
+        "mark": text_hash(f"{job.state} {job.progress} {late}")[:12],
+        "live_url": reverse("audits:job-live", args=[project, job.pk]),
+        "done_url": reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else "",
+        "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
+        "new_url": reverse("audits:new", args=[project]),
+        "title": TITLES[JobKind(job.kind)],
+        "nothing_changed": NOTHING_CHANGED[JobKind(job.kind)],
+        "problems": [Problem(**problem) for problem in job.problems],
+    }
+
+
+def upload_context(project: str, problems: tuple[Problem, ...] = ()) -> dict[str, Any]:
+    return {"problems": problems, "limit": settings.UPLOAD_LIMIT, "list_url": reverse("audits:list", args=[project])}

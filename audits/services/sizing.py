@@ -1,0 +1,40 @@
+"""Sizing a draft's plan outside every request."""
+
+from collections import Counter
+from typing import Any
+
+from django.db import transaction
+
+from audits.allocation import first_sizing
+from audits.frames import frame_rows
+from audits.models import Audit, DraftSizing
+from audits.plans import strata_plan, target_half_width
+from audits.stats.remaining import Sizing
+from core.errors import InputError
+from core.version import VERSION
+from judges.selectors import pairs_of
+
+
+def draft_size(*, audit: Audit) -> DraftSizing:
+    """What the plan asks for, computed once. A plan that cannot be drawn is stored with its problems."""
+    existing = DraftSizing.objects.filter(audit=audit).first()
+    if existing is not None:
+        return existing
+    rows = frame_rows(audit.comparison, pairs_of(audit.comparison), strata_plan(audit))
+    sizes = Counter(row.stratum for row in rows)
+    half_width = target_half_width(audit.plan)
+    content: dict[str, Any] = {"half_width": half_width}
+    try:
+        sizing = first_sizing(audit, rows)
+    except InputError as error:
+        content["problems"] = [problem.as_dict() for problem in error.problems]
+    else:
+        content["strata"] = [{"name": name, "size": sizes[name], "labels": sizing.n[name]} for name in sorted(sizes)]
+        content |= _widths(sizing) if half_width is not None else {}
+    defaults = {"strata": [], "code_version": VERSION} | content
+    with transaction.atomic():
+        return DraftSizing.objects.get_or_create(audit=audit, defaults=defaults)[0]
+
+
+def _widths(sizing: Sizing) -> dict[str, Any]:
+    return {"projected": sizing.half_width, "without_judge": sizing.without_judge, "saving": sizing.saving}

@@ -1,0 +1,76 @@
+"""Files on their way in: kept in a folder of their own until a worker has taken them."""
+
+import re
+import secrets
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+
+from audits.manifest.files import INSIDE, name_fault
+from audits.models import Job, JobKind
+from audits.services.jobs import job_ask
+from core.errors import InputError, Problem
+from core.models import Author
+
+FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
+
+
+def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], actor: Author, now: datetime) -> Job:
+    """Keep what was sent, and ask for its intake. What no job knows of is not kept."""
+    if manifest is None:
+        raise InputError(Problem("no manifest was sent", key="manifest", allowed="the YAML file of the audit"))
+    folder = upload_store(manifest, files)
+    try:
+        asked = {"folder": folder, "manifest": str(manifest.name)}
+        return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked=asked)
+    except BaseException:
+        upload_remove(folder)
+        raise
+
+
+def upload_store(manifest: UploadedFile, files: Sequence[UploadedFile]) -> str:
+    """Write the files under a random name below VAR_DIR/uploads; the folder's name comes back.
+
+    A name is refused by the rule that refuses it in a manifest. Nothing is kept where one is refused.
+    """
+    problems = list(_name_problems([manifest, *files]))
+    if problems:
+        raise InputError(problems)
+    token = secrets.token_urlsafe(18)
+    folder = _root() / token
+    folder.mkdir(mode=0o700, parents=True)
+    try:
+        for file in (manifest, *files):
+            with (folder / str(file.name)).open("xb") as target:
+                for chunk in file.chunks():
+                    target.write(chunk)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return token
+
+
+def upload_folder(token: str) -> Path:
+    if not FOLDER_NAME.fullmatch(token):
+        raise ValueError(f"not the name of an upload: {token!r}")
+    return _root() / token
+
+
+def upload_remove(token: str) -> None:
+    shutil.rmtree(upload_folder(token), ignore_errors=True)
+
+
+def _root() -> Path:
+    root: Path = settings.VAR_DIR / "uploads"
+    return root
+
+
+def _name_problems(files: Sequence[UploadedFile]) -> list[Problem]:
+    names = [str(file.name) for file in files]
+    faults = [Problem(fault, file=name, allowed=INSIDE) for name in names if (fault := name_fault(name))]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return faults + [Problem("sent twice under one name", file=name, allowed="each file once") for name in twice]

@@ -1,0 +1,59 @@
+"""What a worker does for a job."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from audits.manifest import load_manifest
+from audits.models import Audit, Job, JobKind
+from audits.services.jobs import JobProgress, job_broken, job_done, job_refused, job_take
+from audits.services.opening import audit_open
+from audits.services.registering import audit_extend, audit_register
+from audits.services.uploads import upload_folder, upload_remove
+from core.errors import InputError
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+
+
+def job_run(*, job: int, clock: Clock) -> None:
+    """Do a job that waits, to its end: its audit, or all its problems. One that somebody else has is left alone."""
+    taken = job_take(job=job, now=clock())
+    if taken is None:
+        return
+    try:
+        job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
+    except InputError as error:
+        log.info("%s refused: %s", taken, error)
+        job_refused(job=taken, error=error, now=clock())
+    except Exception:
+        log.exception("%s broke", taken)
+        job_broken(job=taken, now=clock())
+    if taken.kind == JobKind.INTAKE:
+        upload_remove(taken.asked["folder"])
+
+
+def _intake(job: Job, clock: Clock) -> Audit:
+    folder = upload_folder(job.asked["folder"])
+    manifest = load_manifest(folder / job.asked["manifest"], flat=True)
+    return audit_open(manifest=manifest, actor=job.actor, now=clock(), progress=JobProgress(job)).audit
+
+
+def _register(job: Job, clock: Clock) -> Audit:
+    assert job.audit is not None
+    audit_register(audit=job.audit, actor=job.actor, now=clock())
+    return job.audit
+
+
+def _extend(job: Job, clock: Clock) -> Audit:
+    assert job.audit is not None
+    audit_extend(audit=job.audit, labels=job.asked["labels"], actor=job.actor, now=clock())
+    return job.audit
+
+
+WORK: dict[JobKind, Callable[[Job, Clock], Audit]] = {
+    JobKind.INTAKE: _intake,
+    JobKind.REGISTER: _register,
+    JobKind.EXTEND: _extend,
+}

@@ -1,0 +1,57 @@
+import base64
+import hashlib
+from typing import TypeVar
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET
+
+from audits.exports.anchors import anchor_lines
+from audits.exports.report import report_data, report_html, report_json, report_style
+from audits.models import LookChart
+from audits.selectors import require_registered
+from audits.views.access import audit_or_404, for_leads
+from core.access import ProjectRequest
+
+ANCHORS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+REPORTS = ("html", "json")
+
+Answer = TypeVar("Answer", bound=HttpResponseBase)
+
+
+@for_leads
+@require_GET
+def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
+    audit, now = audit_or_404(request, name), timezone.now()
+    if kind not in REPORTS:
+        raise Http404
+    if kind == "json":
+        answer = HttpResponse(report_json(report_data(audit, now)), content_type="application/json; charset=utf-8")
+        return _saved_as(answer, f"{name}-report.json")
+    chart = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
+    return _self_contained(HttpResponse(report_html(audit, now, chart=chart.svg if chart else "")))
+
+
+@for_leads
+@require_GET
+def anchors(request: ProjectRequest, name: str, kind: str) -> StreamingHttpResponse:
+    audit = require_registered(audit_or_404(request, name))
+    if kind not in ANCHORS:
+        raise Http404
+    answer = StreamingHttpResponse(anchor_lines(audit, kind), content_type=ANCHORS[kind])
+    return _saved_as(answer, f"{name}-anchors.{kind}")
+
+
+def _saved_as(answer: Answer, name: str) -> Answer:
+    answer["Content-Disposition"] = content_disposition_header(True, name)
+    return answer
+
+
+def _self_contained(answer: HttpResponse) -> HttpResponse:
+    """The report is one file, with its style inside: exactly this style is let through, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(f"\n{report_style()}\n".encode()).digest()).decode()
+    nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    answer["Content-Security-Policy"] = f"{nothing}; style-src 'sha256-{digest}'"
+    return answer

@@ -1,0 +1,15 @@
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from audits.overview import standings_page
+from audits.views.access import for_leads
+from core.access import ProjectRequest
+
+
+@for_leads
+@require_GET
+def audit_list(request: ProjectRequest) -> HttpResponse:
+    before = request.GET.get("before", "")
+    standings, more = standings_page(request.project, int(before) if before.isdecimal() else None)
+    return render(request, "audits/list.html", {"standings": standings, "more": more, "first": not before})

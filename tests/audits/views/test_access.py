@@ -1,0 +1,65 @@
+"""Leads and owners see an audit; whoever reviews in it does not, and nobody from elsewhere can tell it from none."""
+
+import logging
+
+import pytest
+from django.urls import reverse
+
+from audits.models import Audit, JobKind
+from audits.services.jobs import job_ask
+from audits.urls import urlpatterns
+from tests.audits.views.conftest import NOW, People, client_of
+
+pytestmark = pytest.mark.django_db
+
+POSTED = {"register"}
+
+
+def addresses(audit: Audit, people: People) -> dict[str, str]:
+    """One address of every route; a route without one here fails the test below."""
+    job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
+    own = {
+        "list": [],
+        "new": [],
+        "job": [job.pk],
+        "job-live": [job.pk],
+        "chart": [audit.name, audit.looks.latest("pk").pk],
+        "report": [audit.name, "html"],
+        "anchors": [audit.name, "csv"],
+    }
+    return {
+        str(one.name): reverse(f"audits:{one.name}", args=["alpha", *own.get(str(one.name), [audit.name])])
+        for one in urlpatterns
+    }
+
+
+def test_each_role_gets_what_it_may_on_every_route(
+    watched: Audit, people: People, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    allowed = {"lead": 200, "owner": 200, "reviewer": 403, "adjudicator": 403, "outsider": 404}
+    clients = {name: client_of(author) for name, author in people.items()}
+    for route, url in addresses(watched, people).items():
+        found = {name: client.get(url).status_code for name, client in clients.items()}
+        wanted = {name: 405 if code == 200 and route in POSTED else code for name, code in allowed.items()}
+        assert found == wanted, route
+
+
+def test_no_role_but_lead_and_owner_can_send_anything(registered: Audit, people: People) -> None:
+    for name, code in (("reviewer", 403), ("adjudicator", 403), ("outsider", 404)):
+        client = client_of(people[name])
+        for path in ("audits/new", "audits/swap-1/register", "audits/swap-1/extend"):
+            assert client.post(f"/p/alpha/{path}").status_code == code, (name, path)
+
+
+def test_another_projects_lead_finds_neither_audit_nor_job_through_their_own(draft: Audit, people: People) -> None:
+    client = client_of(people["outsider"])
+    job = job_ask(kind=JobKind.REGISTER, actor=people["lead"], audit=draft, now=NOW)
+    assert client.get("/p/beta/audits").status_code == 200
+    for path in ("audits/swap-1/", "audits/swap-1/monitor", f"jobs/{job.pk}", f"jobs/{job.pk}/live"):
+        assert client.get(f"/p/beta/{path}").status_code == 404, path
+
+
+def test_stranger_is_led_to_the_sign_in(client: object, draft: Audit) -> None:
+    answer = client.get("/p/alpha/audits/swap-1/monitor")  # type: ignore[attr-defined]
+    assert (answer.status_code, answer["Location"]) == (302, "/login?next=/p/alpha/audits/swap-1/monitor")

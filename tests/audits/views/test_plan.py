@@ -1,0 +1,123 @@
+"""The plan before and after it is binding: what it asks, who registered it, and how it grows."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from audits.models import Audit, AuditState, Draw, Job, JobKind, JobState
+from audits.services.jobs import job_ask
+from audits.services.working import job_run
+from core.models import Event, Project
+from tests.audits.views.conftest import NOW, Page, People, open_audit
+
+pytestmark = pytest.mark.django_db
+
+
+def run_last() -> Job:
+    job = Job.objects.latest("pk")
+    job_run(job=job.pk, clock=lambda: NOW)
+    job.refresh_from_db()
+    return job
+
+
+def test_draft_says_what_is_asked_and_how_many_labels_it_needs(draft: Audit, read: Page) -> None:
+    text = read("audits/swap-1/plan")
+    labels = {row["name"]: row["labels"] for row in draft.sizing.strata}
+    total, cases = sum(labels.values()), sum(row["size"] for row in draft.sizing.strata)
+    assert f"{total} labels for {cases} eligible cases, under the policy monitored" in text
+    for said in (
+        "how much more often the new judge is right than the old one",
+        "these eligible cases and no others",
+        "rubric <bdi>right-answer 1</bdi>; 25 % of the drawn cases are answered twice",
+        "monitored: any number of looks until the target width",
+        "half-width ±2.0 points",
+        f"draws {total} cases and opens them for review. It cannot be taken back.",
+    ):
+        assert said in text
+    for name, number in labels.items():
+        assert f'<th scope="row" dir="auto">{name}</th>' in text
+        assert f'<td class="number">{number}</td>' in text
+
+
+def test_lead_registers_through_the_page(draft: Audit, lead: Client, people: People, read: Page) -> None:
+    answer = lead.post("/p/alpha/audits/swap-1/register")
+    job = run_last()
+    assert (answer.status_code, answer["Location"]) == (302, f"/p/alpha/jobs/{job.pk}")
+    draft.refresh_from_db()
+    assert (job.state, draft.state) == (JobState.DONE, AuditState.REGISTERED)
+    registration = draft.registrations.get()
+    assert registration.actor == people["lead"]
+    assert registration.labels == {row["name"]: row["labels"] for row in draft.sizing.strata}
+    assert lead.get(f"/p/alpha/jobs/{job.pk}/live")["HX-Redirect"] == "/p/alpha/audits/swap-1/monitor"
+    text = read("audits/swap-1/plan")
+    for said in ("2026-03-01 09:00:00 UTC", registration.frame_hash, registration.seed, "<bdi>lead-1</bdi>"):
+        assert said in text
+    assert "Register the plan" not in text
+
+
+def test_second_press_is_refused_while_the_first_is_under_way(draft: Audit, lead: Client) -> None:
+    lead.post("/p/alpha/audits/swap-1/register")
+    answer = lead.post("/p/alpha/audits/swap-1/register")
+    assert answer.status_code == 409
+    assert "work on swap-1 is under way already; allowed: wait until it has ended" in answer.content.decode()
+    assert Job.objects.count() == 1
+
+
+def test_registering_again_is_refused_in_the_words_of_the_command(registered: Audit, lead: Client) -> None:
+    lead.post("/p/alpha/audits/swap-1/register")
+    job = run_last()
+    assert job.problems == [{"what": "swap-1 is registered already", "allowed": "extend swap-1"}]
+    text = lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+    assert "swap-1 is registered already; allowed: extend swap-1" in text
+
+
+def test_plan_whose_integrity_fails_has_no_button_and_says_why(project: Project, read: Page, tmp_path: Path) -> None:
+    audit = open_audit(project, tmp_path, "odd", number=240)  # its case 230 has an unmapped label
+    stored = audit.comparison.summary
+    failed = stored.integrity | {"passed": False, "failures": ["fail_on_unmapped_label: one"]}
+    text = read("audits/odd/plan")
+    assert "Register the plan and draw" in text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(stored), "integrity", property(lambda self: failed))
+        text, listed = read("audits/odd/plan"), read("audits")
+    assert "Register the plan and draw" not in text
+    assert "The plan cannot be registered while a rule of the manifest does not hold." in text
+    assert "A rule of the manifest does not hold. Mend the input" in listed
+
+
+def test_sample_is_extended_through_the_page(registered: Audit, lead: Client, people: People) -> None:
+    rows = lead.get("/p/alpha/audits/swap-1/extend").context["rows"]
+    wanted = {row.field: row.labels + (2 if row.name == "agree" else 0) for row in rows}
+    before = Draw.objects.count()
+    answer = lead.post("/p/alpha/audits/swap-1/extend", wanted)
+    assert answer.status_code == 302
+    assert run_last().state == JobState.DONE
+    assert Draw.objects.count() == before + 2
+    assert registered.registrations.latest("n").actor == people["lead"]
+    names = list(Event.objects.filter(name="audits.plan-registered").values_list("actor__pseudonym", flat=True))
+    assert names == ["operator", "lead-1"]
+
+
+@pytest.mark.parametrize(
+    ("agree", "said"),
+    [
+        ("many", "agree: not a number of labels (found &#x27;many&#x27;); allowed: a whole number"),
+        ("0", "agree: not a possible number of labels (found &#x27;0&#x27;); allowed: a whole number from 30"),
+        (None, "the sample would not grow; allowed: more labels in at least one stratum"),
+    ],
+)
+def test_impossible_extension_is_refused_at_once(registered: Audit, lead: Client, agree: str | None, said: str) -> None:
+    rows = lead.get("/p/alpha/audits/swap-1/extend").context["rows"]
+    sent = {row.field: agree if agree is not None and row.name == "agree" else row.labels for row in rows}
+    answer = lead.post("/p/alpha/audits/swap-1/extend", sent)
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_waiting_work_is_said_on_the_plan(draft: Audit, people: People, read: Page) -> None:
+    job = job_ask(kind=JobKind.REGISTER, audit=draft, actor=people["lead"], now=NOW)
+    text = read("audits/swap-1/plan")
+    assert f'It is being registered now. <a href="/p/alpha/jobs/{job.pk}">See how far it is</a>' in text
+    assert "Register the plan and draw" not in text

@@ -1,0 +1,211 @@
+"""A manifest and its files, sent by a browser: taken in by a worker, or refused with everything that is wrong."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+
+from audits.models import Audit, Job, JobState
+from audits.services.jobs import jobs_unattended
+from audits.services.working import job_run
+from audits.synthetic import synthetic_project
+from core.models import Event, Project
+from judges.models import CaseSet
+from tests.audits.views.conftest import CASES, NOW, People
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sent(project: Project, tmp_path: Path) -> Path:
+    """The folder with a sound manifest and its files."""
+    return synthetic_project(tmp_path / "sent", name="from-page", project="alpha", seed="5", number=CASES).parent
+
+
+def send(client: Client, folder: Path, names: dict[str, str] | None = None) -> HttpResponse:
+    """Post the form; `names` sends a file under another name."""
+    manifest = (folder / "manifest.yaml").read_bytes()
+    files = [
+        SimpleUploadedFile((names or {}).get(path.name, path.name), path.read_bytes())
+        for path in sorted(folder.iterdir())
+        if path.name != "manifest.yaml"
+    ]
+    answer: HttpResponse = client.post(
+        "/p/alpha/audits/new", {"manifest": SimpleUploadedFile("manifest.yaml", manifest), "files": files}
+    )
+    return answer
+
+
+def run(job: Job) -> Job:
+    job_run(job=job.pk, clock=lambda: NOW)
+    job.refresh_from_db()
+    return job
+
+
+def kept_files() -> list[str]:
+    root = settings.VAR_DIR / "uploads"
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*")) if root.exists() else []
+
+
+def test_request_only_keeps_the_files_and_asks_for_the_work(lead: Client, sent: Path) -> None:
+    answer = send(lead, sent)
+    job = Job.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/p/alpha/jobs/{job.pk}")
+    assert job.state == JobState.WAITING
+    assert [Path(name).name for name in kept_files()][1:] == [
+        "baseline.csv",
+        "candidate.csv",
+        "cases.tsv",
+        "guideline.md",
+        "manifest.yaml",
+    ]
+    assert not Audit.objects.exists()
+
+
+def test_audit_is_opened_by_the_lead_who_sent_it_and_the_files_go(lead: Client, sent: Path, people: People) -> None:
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert (job.state, job.audit.name) == (JobState.DONE, "from-page")
+    assert Event.objects.get(name="audits.audit-opened").actor == people["lead"]
+    assert kept_files() == []
+    live = lead.get(f"/p/alpha/jobs/{job.pk}/live?seen=before")
+    assert live["HX-Redirect"] == "/p/alpha/audits/from-page/"
+
+
+def test_every_fault_of_every_file_is_named_and_nothing_is_stored(lead: Client, sent: Path) -> None:
+    for name in ("baseline.csv", "candidate.csv"):
+        lines = (sent / name).read_text().splitlines(keepends=True)
+        (sent / name).write_text("".join(lines) + "nobody" + "," * lines[0].count(",") + "\n")
+    send(lead, sent)
+    job = run(Job.objects.get())
+    page = lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+    assert job.state == JobState.REFUSED
+    for name in ("baseline.csv", "candidate.csv"):
+        assert f"{name}, row 121, column case_id: " in page
+    assert "No audit was opened" in page
+    assert (Audit.objects.count(), CaseSet.objects.count(), kept_files()) == (0, 0, [])
+
+
+def test_manifest_of_another_project_is_refused(lead: Client, sent: Path) -> None:
+    manifest = sent / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("project: alpha", "project: beta"))
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert job.problems == [
+        {
+            "what": "the manifest is for another project",
+            "file": "manifest.yaml",
+            "key": "project",
+            "value": "beta",
+            "allowed": "alpha",
+        }
+    ]
+    assert not Audit.objects.exists()
+
+
+def test_file_that_was_not_sent_is_named_without_a_path_of_the_server(lead: Client, sent: Path) -> None:
+    (sent / "candidate.csv").unlink()
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert [(one["what"], one["value"]) for one in job.problems] == [
+        ("not among the files that were sent", "candidate.csv")
+    ]
+    assert str(settings.VAR_DIR) not in lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+
+
+def test_file_that_the_manifest_has_in_a_folder_is_found_by_its_last_part(lead: Client, sent: Path) -> None:
+    manifest = sent / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("file: baseline.csv", "file: runs/baseline.csv"))
+    send(lead, sent)
+    assert run(Job.objects.get()).state == JobState.DONE
+
+
+def test_two_files_that_a_browser_sends_under_one_name_are_refused(lead: Client, sent: Path) -> None:
+    manifest = sent / "manifest.yaml"
+    text = manifest.read_text().replace("file: baseline.csv", "file: old/answers.csv")
+    manifest.write_text(text.replace("file: candidate.csv", "file: new/answers.csv"))
+    (sent / "baseline.csv").rename(sent / "answers.csv")
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert "sent without its folder, it has the name of 'old/answers.csv'" in [one["what"] for one in job.problems]
+
+
+def test_name_that_leaves_its_folder_writes_nothing_outside(lead: Client, sent: Path) -> None:
+    send(lead, sent, names={"cases.tsv": "../../../cases.tsv", "baseline.csv": "C:\\here\\baseline.csv"})
+    assert [Path(name).name for name in kept_files()].count("cases.tsv") == 1
+    assert all(len(Path(name).parts) <= 2 for name in kept_files())
+    assert run(Job.objects.get()).state == JobState.DONE
+
+
+def test_file_sent_twice_under_one_name_is_refused_at_once(lead: Client, sent: Path) -> None:
+    answer = send(lead, sent, names={"baseline.csv": "cases.tsv"})
+    assert answer.status_code == 422
+    assert "cases.tsv: sent twice under one name; allowed: each file once" in answer.content.decode()
+    assert (Job.objects.count(), kept_files()) == (0, [])
+
+
+def test_form_without_a_manifest_says_what_is_missing(lead: Client, project: Project) -> None:
+    answer = lead.post("/p/alpha/audits/new", {"files": SimpleUploadedFile("a.csv", b"x")})
+    assert answer.status_code == 422
+    assert "manifest: no manifest was sent; allowed: the YAML file of the audit" in answer.content.decode()
+
+
+def test_upload_above_the_limit_is_refused_with_limit_and_size(lead: Client, sent: Path, settings: object) -> None:
+    settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
+    answer = send(lead, sent)
+    text = answer.content.decode()
+    assert answer.status_code == 413
+    assert "the upload is too large (found &#x27;" in text
+    assert "bytes&#x27;); allowed: at most 1,000 bytes" in text
+    assert (Job.objects.count(), kept_files()) == (0, [])
+
+
+def test_upload_without_the_token_is_refused(people: People, sent: Path) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(people["lead"].user)
+    assert send(strict, sent).status_code == 403
+    assert (Job.objects.count(), kept_files()) == (0, [])
+
+
+def test_broken_body_stores_nothing(lead: Client, project: Project) -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="manifest"; filename="m.yaml"\r\n\r\nmigration_id: x'
+    answer = lead.generic("POST", "/p/alpha/audits/new", BytesIO(body).read(), "multipart/form-data; boundary=b")
+    assert answer.status_code in (302, 400, 422)
+    for job in Job.objects.all():
+        assert run(job).state == JobState.REFUSED
+    assert (Audit.objects.count(), kept_files()) == (0, [])
+
+
+def test_job_that_nobody_was_told_of_is_found_by_the_sweeper(lead: Client, sent: Path) -> None:
+    send(lead, sent)
+    assert jobs_unattended(now=NOW) == [Job.objects.get().pk]
+
+
+def test_page_says_that_the_job_waits_and_is_quiet_while_nothing_changes(lead: Client, sent: Path) -> None:
+    send(lead, sent)
+    job = Job.objects.get()
+    Job.objects.filter(pk=job.pk).update(asked_at=NOW)  # long ago
+    first = lead.get(f"/p/alpha/jobs/{job.pk}")
+    assert "None has taken it yet. Nothing is lost" in first.content.decode()
+    assert lead.get(f"/p/alpha/jobs/{job.pk}/live?seen={first.context['mark']}").status_code == 204
+    run(job)
+    assert lead.get(f"/p/alpha/jobs/{job.pk}/live?seen={first.context['mark']}").status_code == 200
+
+
+def test_job_is_done_once_however_often_it_is_started(lead: Client, sent: Path) -> None:
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert run(job).state == JobState.DONE
+    assert Event.objects.filter(name="audits.audit-opened").count() == 1
+
+
+def test_fault_of_ours_is_called_one(lead: Client, sent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audits.services.working.audit_open", lambda **_: 1 / 0)
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert (job.state, kept_files()) == (JobState.BROKEN, [])
+    assert "This broke on our side" in lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()

@@ -1,0 +1,206 @@
+"""A lead in a real browser: from the files to a registered plan, then watching the interval move."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from adjudication.models import SettlementHow
+from adjudication.services.settlements import item_settle
+from audits.manifest import load_manifest
+from audits.models import Audit, Job
+from audits.services.charts import chart_bring_up_to_date
+from audits.services.looks import looks_bring_up_to_date
+from audits.services.opening import audit_open
+from audits.services.registering import audit_register
+from audits.services.working import job_run
+from audits.synthetic import synthetic_project
+from core.models import Author, Project, Role
+from core.services import operator_of
+from tests import factories
+from tests.e2e.conftest import Open, barriers, overflow
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PHONE = {"viewport": {"width": 360, "height": 740}}
+PATHS = ("", "transitions", "plan", "extend", "monitor", "looks", "results", "report.html")
+WITHIN = 2.0  # seconds from a settlement to the page that shows it
+
+
+@pytest.fixture
+def project(live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setattr(settings, "VAR_DIR", tmp_path / "var")
+    return factories.make_project()
+
+
+@pytest.fixture
+def lea(project: Project) -> Author:
+    return factories.make_person(project, "lea", Role.LEAD)
+
+
+@pytest.fixture
+def manifest(project: Project, tmp_path: Path) -> Path:
+    return synthetic_project(tmp_path / "sent", name="swap", project=project.name, seed="7", number=400)
+
+
+@pytest.fixture
+def draft(project: Project, manifest: Path) -> Audit:
+    return audit_open(manifest=load_manifest(manifest), actor=operator_of(project), now=timezone.now()).audit
+
+
+@pytest.fixture
+def audit(draft: Audit) -> Audit:
+    """Registered, and far enough for an interval."""
+    audit_register(audit=draft, actor=operator_of(draft.project), now=timezone.now())
+    settle(draft, 60)
+    look(draft)
+    chart_bring_up_to_date(audit=draft, now=timezone.now())
+    return draft
+
+
+def settle(audit: Audit, number: int) -> None:
+    for item in audit.queue.items.filter(state="open").order_by("rank")[:number]:
+        decision = {item.shown.get().artifact_id: "pass" if item.pk % 3 else "fail"}
+        item_settle(
+            item=item,
+            how=SettlementHow.SINGLE,
+            decision=decision,
+            actor=operator_of(audit.project),
+            now=timezone.now(),
+        )
+
+
+def look(audit: Audit) -> None:
+    looks_bring_up_to_date(audit=audit, clock=timezone.now)
+
+
+@pytest.fixture
+def worker(project: Project) -> Iterator[None]:
+    """Does what is asked for, as the worker does, in a thread of its own."""
+    over = Event()
+
+    def work() -> None:
+        try:
+            while not over.wait(0.1):
+                for job in Job.objects.filter(state="waiting"):
+                    job_run(job=job.pk, clock=timezone.now)
+                for audit in Audit.objects.filter(state="registered"):
+                    looks_bring_up_to_date(audit=audit, clock=timezone.now)
+        finally:
+            connection.close()
+
+    thread = Thread(target=work)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def test_files_become_a_registered_plan_without_leaving_the_browser(
+    lea: Author, manifest: Path, worker: None, open_as: Open
+) -> None:
+    page = open_as(lea, "/p/p/")
+    page.get_by_role("link", name="Send a manifest with its files").click()
+    page.get_by_label("Manifest", exact=True).set_input_files(manifest)
+    page.get_by_label("The files it names").set_input_files(
+        [path for path in manifest.parent.iterdir() if path != manifest]
+    )
+    page.get_by_role("button", name="Send and check").click()
+    expect(page.get_by_role("heading", name="Integrity")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("navigation", name="Audit").get_by_text("Integrity")).to_have_attribute(
+        "aria-current", "page"
+    )
+    page.get_by_role("link", name="Go to the plan").click()
+    page.get_by_role("button", name="Register the plan and draw").click()
+    expect(page.get_by_text("cases wait for the reviewers.")).to_be_visible(timeout=30_000)
+    assert Audit.objects.get().registrations.get().actor == lea
+
+
+def test_faults_of_an_upload_are_listed_where_the_lead_waits(
+    lea: Author, manifest: Path, worker: None, open_as: Open
+) -> None:
+    manifest.write_text(manifest.read_text().replace("final-score@1", "final-scores@1"))
+    page = open_as(lea, "/p/p/audits/new")
+    page.get_by_label("Manifest", exact=True).set_input_files(manifest)
+    page.get_by_label("The files it names").set_input_files(
+        [path for path in manifest.parent.iterdir() if path.suffix != ".yaml" and path.suffix != ".md"]
+    )
+    page.get_by_role("button", name="Send and check").click()
+    faults = page.locator(".problems li")
+    expect(faults).to_have_count(2, timeout=30_000)
+    expect(faults.first).to_contain_text("no such parser; did you mean 'final-score@1'?")
+    assert not Audit.objects.exists()
+
+
+def test_upload_above_the_limit_is_told_before_it_is_sent(
+    lea: Author, manifest: Path, open_as: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "UPLOAD_LIMIT", 1000)
+    page = open_as(lea, "/p/p/audits/new")
+    page.get_by_label("Manifest", exact=True).set_input_files(manifest)
+    page.get_by_label("The files it names").set_input_files(manifest.parent / "cases.tsv")
+    page.get_by_role("button", name="Send and check").click()
+    expect(page.get_by_text("the upload is too large (found '")).to_be_visible()
+    assert not Job.objects.exists()
+
+
+def test_interval_moves_within_two_seconds_of_a_settlement(
+    audit: Audit, lea: Author, worker: None, open_as: Open
+) -> None:
+    page = open_as(lea, "/p/p/audits/swap/monitor")
+    expect(page.get_by_text("after 60 settlements")).to_be_visible()
+    before = page.locator("#intervals tbody").inner_text()
+    moved = []
+    for settled in (61, 62, 63):
+        settle(audit, 1)
+        started = time.monotonic()
+        expect(page.get_by_text(f"after {settled} settlements")).to_be_visible()
+        moved.append(time.monotonic() - started)
+    assert max(moved) <= WITHIN, moved
+    assert page.locator("#intervals tbody").inner_text() != before
+
+
+def test_page_that_is_watched_is_not_touched_while_nothing_happens(audit: Audit, lea: Author, open_as: Open) -> None:
+    page = open_as(lea, "/p/p/audits/swap/monitor")
+    answers: list[int] = []
+    page.on("response", lambda answer: answers.append(answer.status) if "/live" in answer.url else None)
+    page.locator("#strata").evaluate("element => element.dataset.kept = 'yes'")
+    page.wait_for_timeout(2500)
+    assert set(answers) == {204}
+    assert page.locator("#strata").get_attribute("data-kept") == "yes"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_of_an_audit_has_a_serious_barrier(audit: Audit, lea: Author, open_as: Open, scheme: str) -> None:
+    for path in ("/p/p/audits", "/p/p/audits/new", *(f"/p/p/audits/swap/{path}" for path in PATHS)):
+        page = open_as(lea, path, color_scheme=scheme)
+        assert barriers(page) == [], path
+
+
+def test_no_page_of_an_audit_is_wider_than_a_small_screen(audit: Audit, lea: Author, open_as: Open) -> None:
+    for path in ("/p/p/audits", "/p/p/audits/new", *(f"/p/p/audits/swap/{path}" for path in PATHS)):
+        page = open_as(lea, path, **PHONE)
+        assert overflow(page) == 0, path
+
+
+def test_draft_has_no_barrier_and_fits_a_small_screen(draft: Audit, lea: Author, open_as: Open) -> None:
+    for path in PATHS:
+        page = open_as(lea, f"/p/p/audits/swap/{path}", **PHONE)
+        assert (barriers(page), overflow(page)) == ([], 0), path
+
+
+def test_light_pages(audit: Audit, lea: Author, open_as: Open) -> None:
+    """All that a first visit loads, uncompressed; the chart is an image, and counts too."""
+    for path in ("/p/p/audits", "/p/p/audits/swap/transitions", "/p/p/audits/swap/monitor"):
+        page = open_as(lea, "/p/p/audits/new")
+        sizes: list[int] = []
+        page.on("response", lambda answer, sizes=sizes: sizes.append(len(answer.body())))
+        page.goto(path)
+        page.wait_for_load_state("load")
+        assert sum(sizes) < 120_000, (path, sizes)
