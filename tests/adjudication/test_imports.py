@@ -25,7 +25,7 @@ def project(db: None) -> Project:
 def _row(item: Item, given: Mapping[str, Mapping[int, str]], row: int = 1) -> ImportedAnswers:
     project = item.queue.project
     authors = {
-        imported_author(project=project, pseudonym=name).pk: labels for name, labels in given.items() if name != "final"
+        imported_author(project=project, name=name).pk: labels for name, labels in given.items() if name != "final"
     }
     artifacts = tuple(item.shown.order_by("artifact__system_version").values_list("artifact", flat=True))
     return ImportedAnswers(item=item, artifacts=artifacts, by_author=authors, final=given.get("final", {}), row=row)
@@ -35,7 +35,7 @@ def _import(queue: Queue, *rows: ImportedAnswers) -> Imported:
     return labels_import(
         queue=queue,
         rows=rows,
-        adjudicator=imported_author(project=queue.project, pseudonym="adjudicated"),
+        adjudicator=imported_author(project=queue.project, name=None),
         file="labels.csv",
         actor=operator_of(queue.project),
         now=NOW,
