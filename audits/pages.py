@@ -126,7 +126,7 @@ def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
         for place, one in enumerate(progress_of(audit, now).strata)
     ]
     registered = audit.state == AuditState.REGISTERED
-    drawn = sum(row.drawn for row in rows)
+    drawn = sum(row.labels for row in rows)
     closed = registered and not may_extend(audit.plan, look.result if look else None, drawn)
     return audit_context(audit, "plan") | {
         "rows": rows,

@@ -64,6 +64,7 @@ def may_extend(plan: Mapping[str, Any], result: Mapping[str, Any] | None, drawn:
     its target width, never because of the value; without a target its end is the number of labels."""
     if result is None or plan["policy"] == "anytime":
         return True
-    if plan["policy"] == "planned" and target_half_width(plan) is None:
+    has_target = bool(plan["half_width"] or plan["detectable_difference"])
+    if plan["policy"] == "planned" and not has_target:
         return not has_stopped(plan, result, drawn)
     return not result["final"]

@@ -181,13 +181,13 @@ def _import_chunk(
     _refuse_unanswered(rows, artifacts, file)
     items = _items(audit, rows, artifacts)
     authors = {
-        name: imported_author(project=audit.project, pseudonym=name).pk
+        name: imported_author(project=audit.project, name=name).pk
         for name in sorted({author for row in rows for labels in row.rows for author in labels.authors})
     }
     return labels_import(
         queue=audit.queue,
         rows=[_answers(audit, row, items[row.case], artifacts[row.case], authors) for row in rows],
-        adjudicator=imported_author(project=audit.project, pseudonym=FINAL),
+        adjudicator=imported_author(project=audit.project, name=None),
         file=file,
         actor=actor,
         now=now,
