@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from audits.stats.checks import checked_choice, checked_count
 from audits.stats.estimands import Estimand, Side, estimand_for
 from audits.stats.groups import Group, estimate_groups, strata_groups
 from audits.stats.intervals import wilson_interval, z_value
@@ -23,6 +24,7 @@ from audits.stats.projection import (
 from audits.stats.sizing import GreedyOrder, simple_pool_size
 
 State = Literal["ok", "reached", "cannot tell yet"]
+TARGETS = ("pool", "traffic")
 CURVE_POINTS = 12
 # The range answers "what if the variances are other than they look", so it takes the middle 80 % of what they may be.
 RANGE_LEVEL = 0.8
@@ -102,6 +104,9 @@ def remaining_audit(
     those so far. Never negative, never past the pool.
     """
     spec = estimand_for(pool, estimand, side)
+    checked_choice(target, "target", TARGETS)
+    checked_count(min_labels, "min_labels")
+    checked_count(merge_below, "merge_below")
     strata = strata_groups(pool, spec, side)
     groups, _ = estimate_groups(strata, pool, spec, side, merge_below)
     in_hand = {name: sum(c.settled for c in pool.cells if c.stratum == name) for name in pool.strata}
