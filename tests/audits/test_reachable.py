@@ -150,3 +150,21 @@ def test_slices_come_after_the_stop_with_verdicts_adjusted_over_all_of_them(proj
     assert [one["adjusted"] for one in slices] == pytest.approx(holm([one["p_value"] for one in slices]))
     assert "Adjusted p" in report_html(audit, NOW, chart="")
     assert report_data(audit, NOW)["by_slice"] == slices
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_size_of_an_exported_plan_without_labels_gives_the_numbers_of_its_registration(
+    project: Project, tmp_path: Path, policy: str
+) -> None:
+    plan = {"estimand": "accuracy", "side": "candidate", "policy": policy, "half_width": 0.15}
+    audit = _audit(project, "judge_swap", allocation={"agree": "optimal", "disagree": "optimal"}, **plan)
+    path = tmp_path / "pool.csv"
+    pool_write(audit, path)
+    words = shlex.split(estimate_command(audit, str(path)))[2:]
+    out = StringIO()
+
+    call_command("size", *words, "--json", stdout=out)
+
+    result = json.loads(out.getvalue())
+    assert result["n"] == audit.registrations.get().labels
+    assert 0 < result["total_more"] < 120
