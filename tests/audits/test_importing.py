@@ -214,3 +214,13 @@ def test_import_among_reviewers_at_work_settles_every_item_once(project: Project
     assert numbers == list(range(1, 61))
     assert queue.settled == 60
     assert Settlement.objects.values("item").distinct().count() == 60
+
+
+def test_label_of_a_case_outside_the_pool_is_refused_by_row_and_value(project: Project, tmp_path: Path) -> None:
+    audit = _audit(project)
+    rows = _every_case()
+    with pytest.raises(InputError) as caught:
+        _take_in(audit, _file(tmp_path, [*rows, ["q99", "Yes", "Yes", ""]]))
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.row, problem.value) == ("labels.csv", len(rows) + 1, "q99")
+    assert Review.objects.count() == 0

@@ -124,3 +124,26 @@ def test_schema_allows_exactly_the_estimands_that_an_audit_can_be_sized_for() ->
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
 
     assert sorted(schema["$defs"]["plan"]["properties"]["estimand"]["enum"]) == sorted(ESTIMANDS)
+
+
+@pytest.mark.parametrize("policy", ["planned", "monitored", "anytime"])
+@pytest.mark.parametrize(
+    ("kind", "estimand", "side"),
+    [
+        (kind, one.key, side)
+        for one in ESTIMANDS.values()
+        for kind in one.kinds
+        for side in (("baseline", "candidate") if one.sided else (None,))
+    ],
+)
+def test_manifest_may_plan_every_estimand_of_its_kind(
+    load: Load, kind: str, estimand: str, side: str | None, policy: str
+) -> None:
+    def change(document: dict[str, Any]) -> None:
+        if kind == "version_upgrade":
+            upgrade(document)
+        document["plan"].update(estimand=estimand, policy=policy, **({"side": side} if side else {}))
+
+    plan = load(changed(change)).plan
+
+    assert (plan.estimand, plan.side, plan.policy) == (estimand, side, policy)

@@ -285,3 +285,14 @@ def test_labels_to_target_never_ask_for_fewer_than_are_drawn(project: Project) -
     wanted = labels_to_target(audit)
     assert wanted["agree"] == 120
     assert 20 <= wanted["disagree"] <= 170
+
+
+def test_width_out_of_reach_for_traffic_is_refused_with_the_bound_before_anything_is_stored(project: Project) -> None:
+    audit = _audit(project, 90, 30, plan={"target": "traffic", "half_width": 0.05, "allocation": {}})
+    with pytest.raises(InputError) as caught:
+        _register(audit)
+    (problem,) = caught.value.problems
+    # At most 30 of 120 cases are +1 or -1: z sqrt(0.25 / 120).
+    assert (problem.key, problem.value) == ("plan.half_width", "0.05")
+    assert problem.allowed == "above 0.0894597 at the variance that is assumed, or the target pool"
+    assert set(_stored().values()) == {0}

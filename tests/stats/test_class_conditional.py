@@ -177,3 +177,22 @@ def test_constant_outcomes_leave_correlations_undefined():
     found = helpfulness(Pool(cells, "version_upgrade", BINARY))
     assert (found.r, found.r_errors, found.tau_level, found.youden_improved) == (None, None, None, None)
     assert (found.improved, found.shift_unchanged) == (0.0, 0.0)
+
+
+def test_calibration_carried_over_misses_by_delta_over_youden_on_constructed_tables():
+    # Old: TPR 40/50, FPR 10/50, J_o = 0.6. New: TPR 54/60, FPR 8/40: only TPR moved, by 0.1, on p_n = 0.6 of cases:
+    # delta = 0.06, and the calibrated rate (0.62 - 0.2) / 0.6 = 0.7 misses 0.6 by 0.1 = delta / J_o.
+    tables = {
+        ("pass", "pass"): {("pass", "pass"): 38, ("pass", "fail"): 0, ("fail", "pass"): 2, ("fail", "fail"): 2},
+        ("pass", "fail"): {("pass", "pass"): 2, ("pass", "fail"): 0, ("fail", "pass"): 2, ("fail", "fail"): 4},
+        ("fail", "pass"): {("pass", "pass"): 8, ("pass", "fail"): 0, ("fail", "pass"): 6, ("fail", "fail"): 6},
+        ("fail", "fail"): {("pass", "pass"): 2, ("pass", "fail"): 0, ("fail", "pass"): 0, ("fail", "fail"): 28},
+    }
+    cells = [
+        Cell("agree" if old == new else "disagree", old, new, sum(labels.values()), labels)
+        for (old, new), labels in tables.items()
+    ]
+    found = class_conditional(Pool(tuple(cells), "version_upgrade", BINARY), merge_below=0)
+    assert (found.tpr_old.point, found.fpr_old.point) == close((0.8, 0.2))
+    assert (found.tpr_new.point, found.fpr_new.point) == close((0.9, 0.2))
+    assert (found.youden_old.point, found.delta.point, found.transported.point) == close((0.6, 0.06, 0.1))

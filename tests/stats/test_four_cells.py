@@ -169,3 +169,11 @@ def test_missing_labels_are_named():
         four_cells(reference_pool("version_upgrade"))
     with pytest.raises(InputError, match="undefined"):
         shares_of({"both": 0, "only_old": 0, "only_new": 3, "neither": 1})
+
+
+def test_published_forward_less_backward_is_the_difference_of_both_accuracies():
+    old, new = (estimate(published(), estimand="accuracy", side=side).point for side in ("old", "new"))
+    difference = estimate(published(), estimand="accuracy_difference").point
+    assert (round(old, 4), round(new, 4)) == (0.5826, 0.3733)
+    assert old - new == close((5776 - 1455) / 20646) == close(-difference)
+    assert round(old - new, 3) == 0.209
