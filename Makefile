@@ -12,10 +12,10 @@ TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/
 .DEFAULT_GOAL := help
 PORT ?= 8000
 
-.PHONY: help run demo test lint lock clean
+.PHONY: help run demo screenshots test lint lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: $(RUNTIME) ## install, and run everything here with a demonstration project (PORT=8000); Ctrl-C stops it
 	@$(PY) manage.py run --port $(PORT)
@@ -27,6 +27,9 @@ demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit f
 test: $(DEV) ## run every test on SQLite, then those marked `database` on PostgreSQL
 	@$(PY) -m pytest
 	@$(PY) -m tests.postgres
+
+screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
+	@$(PY) -m tests.screenshots
 
 lint: $(DEV) ## check style, types, storeys, migrations, settings and the Dockerfile
 	@$(PY) -m ruff check --quiet

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from adjudication.models import Draft, Item, Lease, LeaseEnd, Review, Skip, Slot, SlotKind, SlotState, Withdrawal
+from adjudication.models import Draft, Item, Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState, Withdrawal
 from core.models import Author, Membership, Project, Role
 
 UNDO_WITHIN = timedelta(minutes=15)
@@ -51,10 +51,15 @@ def _reviews_open_to(author: Author, role: Role) -> Q:
 
 def waiting_for(project: Project, author: Author, role: Role, kind: SlotKind) -> int:
     """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
-    slots = Slot.objects.filter(queue__project=project, kind=kind)
-    held = slots.filter(state=SlotState.OPEN, leases__author=author, leases__ended_at__isnull=True)
-    free = slots_open_to(author, role, slots).filter(was_skipped=False)
-    return free[:COUNTED_UP_TO].count() + held.count()
+    held = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind, slot__state=SlotState.OPEN)
+    number = held.count()
+    for queue in Queue.objects.filter(project=project).order_by("pk"):
+        free = slots_open_to(author, role, Slot.objects.filter(queue=queue, kind=kind)).filter(was_skipped=False)
+        # From the end of the serving order: at its beginning lies what this person has answered already.
+        number += free.order_by("urgent", "-rank", "-n")[: COUNTED_UP_TO - number].count()
+        if number >= COUNTED_UP_TO:
+            break
+    return number
 
 
 def waiting_count(project: Project, author: Author, role: Role) -> int:
@@ -77,31 +82,31 @@ def standing_review(item: Item, author: Author) -> Review | None:
     return Review.objects.filter(item=item, author=author, withdrawal__isnull=True).order_by("revision").last()
 
 
-def sent_by(project: Project, author: Author) -> QuerySet[Lease]:
+def sent_by(author: Author) -> QuerySet[Lease]:
     """The leases whose answers stand, the latest first: one for each item this person answered at the desk."""
     standing = Review.objects.filter(item=OuterRef("item"), author=author, withdrawal__isnull=True)
     later = Lease.objects.filter(item=OuterRef("item"), author=author, pk__gt=OuterRef("pk"))
     return (
-        Lease.objects.filter(author=author, item__queue__project=project, end=LeaseEnd.SUBMITTED)
+        Lease.objects.filter(author=author, end=LeaseEnd.SUBMITTED)
         .filter(Exists(standing), ~Exists(later))
         .order_by("-ended_at", "-pk")
     )
 
 
-def skipped_by(project: Project, author: Author) -> QuerySet[Skip]:
+def skipped_by(author: Author) -> QuerySet[Skip]:
     """Items that this person passed on and that still need an answer."""
     open_slots = Slot.objects.filter(item=OuterRef("item"), state=SlotState.OPEN, kind=SlotKind.REVIEW)
     answered = Review.objects.filter(item=OuterRef("item"), author=author, withdrawal__isnull=True)
     return (
-        Skip.objects.filter(Exists(open_slots), ~Exists(answered), author=author, item__queue__project=project)
+        Skip.objects.filter(Exists(open_slots), ~Exists(answered), author=author)
         .select_related("item__case")
         .order_by("-at", "-pk")
     )
 
 
-def undoable(project: Project, author: Author, now: datetime) -> Lease | None:
+def undoable(author: Author, now: datetime) -> Lease | None:
     """The lease of the answer that this person sent last, while it may be taken back."""
-    last = sent_by(project, author).filter(ended_at__gt=now - UNDO_WITHIN).select_related("slot").first()
+    last = sent_by(author).filter(ended_at__gt=now - UNDO_WITHIN).select_related("slot").first()
     return last if last and last.slot.state == SlotState.DONE else None
 
 

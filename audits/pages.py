@@ -13,9 +13,9 @@ from audits.exports.report import judge_words, settled_how, side_rows, transitio
 from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, remaining_words, saving_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
-from audits.plans import half_width_of
+from audits.plans import half_width_of, may_extend
 from audits.progress import progress_of
-from audits.selectors import is_closed, last_look
+from audits.selectors import last_look
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -125,12 +125,14 @@ def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
         StratumPlan(one.name, one.size, one.drawn, one.counting, needed.get(one.name), f"labels-{place}")
         for place, one in enumerate(progress_of(audit, now).strata)
     ]
-    closed = is_closed(look)
+    registered = audit.state == AuditState.REGISTERED
+    drawn = sum(row.labels for row in rows)
+    closed = registered and not may_extend(audit.plan, look.result if look else None, drawn)
     return audit_context(audit, "plan") | {
         "rows": rows,
         "remaining_words": remaining_words(look.remaining, half_width=half_width_of(audit)) if look else "",
         "closed": closed,
-        "may_extend": audit.state == AuditState.REGISTERED and not closed,
+        "may_extend": registered and not closed,
         "plan_url": address("plan", audit),
     }
 

@@ -57,3 +57,14 @@ def has_stopped(plan: Mapping[str, Any], result: Mapping[str, Any], drawn: int) 
         return bool(result["final"])
     half_width = target_half_width(plan)
     return half_width is not None and bool(result["interval"]["half_width"] <= half_width)
+
+
+def may_extend(plan: Mapping[str, Any], result: Mapping[str, Any] | None, drawn: int) -> bool:
+    """Whether a larger sample is still the same plan: not once a look has ended it. `planned` may go on towards
+    its target width, never because of the value; without a target its end is the number of labels."""
+    if result is None or plan["policy"] == "anytime":
+        return True
+    has_target = bool(plan["half_width"] or plan["detectable_difference"])
+    if plan["policy"] == "planned" and not has_target:
+        return not has_stopped(plan, result, drawn)
+    return not result["final"]

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 
 from audits.models import Audit
-from audits.selectors import is_closed, last_look
+from audits.plans import may_extend
+from audits.selectors import last_look
 from core.errors import InputError, Problem, Refused
 
 
 def extended_sample(audit: Audit, labels: Mapping[str, int]) -> dict[str, int]:
     """Totals by stratum after an extension to `labels`, those not named as they are; or all that forbids it."""
-    if is_closed(last_look(audit)):
-        raise Refused(Problem(f"the final look of {audit} is made", allowed="a new plan, in another audit"))
     sizes = dict(audit.strata.order_by("name").values_list("name", "size"))
     standing: dict[str, int] = audit.registrations.latest("n").labels
+    look = last_look(audit)
+    if not may_extend(audit.plan, look.result if look else None, drawn=sum(standing.values())):
+        raise Refused(Problem(f"{audit} has come to the stop of its plan", allowed="a new plan, in another audit"))
     wanted = standing | dict(labels)
     problems = [
         Problem(
@@ -29,5 +31,5 @@ def extended_sample(audit: Audit, labels: Mapping[str, int]) -> dict[str, int]:
     if problems:
         raise InputError(problems)
     if wanted == standing:
-        raise Refused(Problem("the sample would not grow", allowed="more labels in at least one stratum"))
+        raise Refused(Problem("the sample would not grow: these are drawn already", allowed="more labels in a stratum"))
     return wanted

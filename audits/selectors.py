@@ -18,11 +18,8 @@ CELL_NAMES = ("both", "only old", "only new", "neither")
 
 def audit_find(name: str) -> Audit:
     """An audit by `name`, or by `project/name` where two projects have one of that name."""
-    # Either name may hold a slash itself, so every place to cut is tried.
-    cuts = [place for place, sign in enumerate(name) if sign == "/"]
-    called = Q(name=name)
-    for place in cuts:
-        called |= Q(project__name=name[:place], name=name[place + 1 :])
+    project, _, short = name.rpartition("/")
+    called = Q(name=short, project__name=project) if project else Q(name=short)
     audits = list(Audit.objects.filter(called).select_related("project", "comparison", "queue", "rubric")[:2])
     if len(audits) == 1:
         return audits[0]

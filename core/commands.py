@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from core.errors import InputError, Problem, Refused
@@ -39,10 +39,10 @@ class Command(BaseCommand):
             result, lines, yes = self.run(options)
         except InputError as error:
             self._fail(error, options)
-        except DatabaseError:
-            if not unprepared():
-                raise
-            self._fail(InputError(Problem("the database is not prepared", allowed="manage.py migrate, once")), options)
+        except DatabaseError as error:
+            self._fail(InputError(_database_problem(error)), options)
+        except OSError as error:
+            self._fail(InputError(Problem(f"cannot be used: {error.strerror}", file=str(error.filename))), options)
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
         else:
@@ -58,6 +58,19 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"errors": problems}, indent=2, ensure_ascii=False))
             raise SystemExit(code)
         raise CommandError(str(error), returncode=code)
+
+
+def _database_problem(error: DatabaseError) -> Problem:
+    """What keeps a command from its database, where a person can mend that; anything else is our own fault."""
+    try:
+        if unprepared():
+            return Problem("the database is not prepared", allowed="manage.py migrate, once")
+    except DatabaseError:
+        pass  # it cannot even be asked: said below
+    else:
+        if not isinstance(error, OperationalError):
+            raise error
+    return Problem(f"the database cannot be used: {str(error).strip()}", key="DATABASE_URL or TERTIUM_VAR")
 
 
 def unprepared() -> bool:

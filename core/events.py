@@ -29,4 +29,6 @@ def _wake(task: str, payload: dict[str, Any]) -> None:
         current_app.send_task(task, kwargs=payload)
     except (OperationalError, RedisError, OSError) as error:
         # The event is stored: the sweeper finds what this message would have started.
-        log.warning("no worker could be told of %s, it waits for the next sweep (%s)", task, error)
+        # Without a broker of their own, commands often run where no worker does: nothing is wrong there.
+        level = logging.WARNING if settings.BROKER_EXPECTED else logging.INFO
+        log.log(level, "no worker could be told of %s, it waits for the next sweep (%s)", task, error)

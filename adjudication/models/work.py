@@ -48,6 +48,7 @@ class Lease(models.Model):
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(ended_at__isnull=True), name="live_lease_by_expiry"),
             models.Index(fields=["author"], condition=Q(ended_at__isnull=True), name="live_lease_by_author"),
+            models.Index(fields=["author", "-ended_at", "-id"], name="lease_by_author_and_end"),
         ]
 
     def __str__(self) -> str:

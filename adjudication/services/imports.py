@@ -39,9 +39,13 @@ class ImportedAnswers:
 
 @dataclass
 class Imported:
-    """`settled` by how; `waiting` items got labels that do not settle them."""
+    """`reviews` stored, one per author and case, and `adjudications` of a final column; `surplus` of the reviews
+    are of cases that were settled before: kept, outside the estimate. `duplicate` reviews were there already.
+    `settled` counts cases by how; `waiting` cases got labels that do not settle them."""
 
     reviews: int = 0
+    adjudications: int = 0
+    surplus: int = 0
     duplicate: int = 0
     settled: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
@@ -160,6 +164,9 @@ def _store_reviews(outcomes: list[_Outcome], adjudicator: Author, now: datetime,
         if outcome.how == SettlementHow.ADJUDICATED and not surplus:
             review = Review(item=answers.item, author=adjudicator, kind=SlotKind.ADJUDICATION, at=now)
             reviews.append((review, answers.final))
+            imported.adjudications += 1
+        imported.reviews += len(answers.by_author)
+        imported.surplus += len(answers.by_author) if surplus else 0
     Review.objects.bulk_create([review for review, _ in reviews], batch_size=500)
     Label.objects.bulk_create(
         [
@@ -169,7 +176,6 @@ def _store_reviews(outcomes: list[_Outcome], adjudicator: Author, now: datetime,
         ],
         batch_size=500,
     )
-    imported.reviews = len(reviews)
 
 
 def _settle(queue: Queue, outcomes: list[_Outcome], actor: Author, now: datetime) -> None:

@@ -32,6 +32,7 @@ from core.models import Author, Membership, Role
 from core.texts import require_storable
 
 LONGEST_CODE = 60
+MOST_SECONDS = 2**31 - 1  # what the column holds
 
 Answers = Mapping[int, str | None]  # artifact -> label, or None for *cannot judge*
 
@@ -52,7 +53,9 @@ def review_submit(
     Sent twice, it is stored once: the first answer comes back. Raises `Refused` where the lease was
     lost to somebody else.
     """
-    item = Item.objects.select_for_update().select_related("queue__rubric").get(pk=lease.item_id)
+    # The item alone: a lock on its queue would let answers in only one by one from their very start.
+    locked = Item.objects.select_for_update(no_key=True, of=("self",))
+    item = locked.select_related("queue__rubric").get(pk=lease.item_id)
     lease = Lease.objects.select_related("slot").get(pk=lease.pk)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
@@ -71,7 +74,8 @@ def review_submit(
         surplus=surplus,
         presentation=Presentation.objects.filter(item=item, author=actor).first(),
         rationale=rationale,
-        seconds=seconds,
+        # A browser's odd clock is no reason to lose an answer.
+        seconds=seconds if seconds is not None and 0 <= seconds <= MOST_SECONDS else None,
         at=now,
     )
     Label.objects.bulk_create(
@@ -114,7 +118,7 @@ def _slot_answered(slot: Slot) -> bool:
 def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -> None:
     """Pass an item on. It goes first to the next reviewer, and after all have skipped it to the adjudicator."""
     require_storable("reason", reason)
-    item = Item.objects.select_for_update().get(pk=lease.item_id)
+    item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)

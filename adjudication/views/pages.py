@@ -45,13 +45,13 @@ def screen(request: ProjectRequest, lease: Lease | None, now: datetime, notices:
     if lease is not None:
         presentation = presentation_ensure(item=lease.item, author=request.author, now=now)
         item = blind_item(lease, presentation, draft_of(lease.item, request.author))
-    undo = undoable(request.project, request.author, now)
+    undo = undoable(request.author, now)
     context = {
         "item": item,
         "sent": sent_count(request.author),
         "waiting": waiting_words(waiting_count(request.project, request.author, Role(request.role))),
         "undo": str(undo.token) if undo else "",
-        "passed_on": item is None and skipped_by(request.project, request.author).exists(),
+        "passed_on": item is None and skipped_by(request.author).exists(),
     }
     template = "adjudication/_desk.html" if request.headers.get("HX-Request") else "adjudication/review.html"
     return blind_page(request, template, context, notices)

@@ -19,13 +19,13 @@ PAGE = 50
 def work(request: ProjectRequest) -> HttpResponse:
     """What waits for this person, what they passed on and what they sent; nothing about why."""
     project, author = request.project, request.author
-    leases = sent_by(project, author).select_related("item__case")
+    leases = sent_by(author).select_related("item__case")
     before = request.GET.get("before")
     if before:
         leases = leases.filter(ended_at__lt=_cursor(request, before).ended_at)
     shown = list(leases[: PAGE + 1])
-    undo = undoable(project, author, timezone.now())
-    skips = [(skip.item, skip.reason, skip.at) for skip in skipped_by(project, author)[:PAGE]]
+    undo = undoable(author, timezone.now())
+    skips = [(skip.item, skip.reason, skip.at) for skip in skipped_by(author)[:PAGE]]
     context = {
         "adjudicator": request.role == Role.ADJUDICATOR,
         "reviews": waiting_words(waiting_for(project, author, request.role, SlotKind.REVIEW)),

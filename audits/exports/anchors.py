@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from adjudication.models import Reference, SettlementHow
+from django.db.models import Count
+
+from adjudication.models import Reference, Review, SettlementHow
 from audits.exports.cells import neutral
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
@@ -19,7 +21,8 @@ OUTSIDE = "outside the sample"
 @dataclass(frozen=True)
 class Anchor:
     """One artifact's settled human label. `stratum`, `position` and `inclusion_probability` say how the case
-    was sampled; all three are null for a label that came in from outside the sample."""
+    was sampled; all three are null for a label that came in from outside the sample. `labelled_by` says how
+    many members, imported or simulated authors stand behind the label."""
 
     reference_id: int
     case_set: str
@@ -36,6 +39,7 @@ class Anchor:
     label: str
     value: float | None
     how_settled: str
+    labelled_by: str
     settled_at: str
     how_sampled: str
     stratum: str | None
@@ -49,6 +53,7 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
     drawn = _drawn(audit)
     sizes = {stratum.pk: (stratum.name, stratum.size) for stratum in audit.strata.all()}
     labels_drawn = audit.registrations.latest("n").labels
+    labelled_by = _authors_by_item(audit)
     references = (
         Reference.objects.filter(settlement__in=standing_settlements(audit))
         .select_related("settlement__item__case", "artifact__system_version")
@@ -74,12 +79,27 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
             label=reference.label,
             value=rubric.values[reference.label],
             how_settled=reference.settlement.how,
+            labelled_by=labelled_by.get(reference.settlement.item_id, ""),
             settled_at=reference.settlement.at.isoformat(),
             how_sampled="drawn" if name else OUTSIDE,
             stratum=name,
             position=position,
             inclusion_probability=labels_drawn[name] / size if name and size else None,
         )
+
+
+def _authors_by_item(audit: Audit) -> dict[int, str]:
+    """`2 member, 1 imported` by item: a label of simulated people must never pass for one of people."""
+    counts: dict[int, list[str]] = {}
+    rows = (
+        Review.objects.filter(item__queue=audit.queue, surplus=False)
+        .values_list("item", "author__kind")
+        .annotate(authors=Count("author", distinct=True))
+        .order_by("item", "author__kind")
+    )
+    for item, kind, authors in rows.iterator():
+        counts.setdefault(item, []).append(f"{authors} {kind}")
+    return {item: ", ".join(kinds) for item, kinds in counts.items()}
 
 
 def _drawn(audit: Audit) -> dict[int, tuple[int, int]]:

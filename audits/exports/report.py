@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import Count
 from django.template.loader import render_to_string
 
+from adjudication.models import Review
 from audits.exports.charts import CHART_TITLE, evenly, width_curve
 from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
@@ -24,6 +25,7 @@ from audits.selectors import (
     reviewer_agreement,
     standing_settlements,
 )
+from core.models import AuthorKind
 from core.version import VERSION
 from judges.integrity import LISTED
 from judges.models import Comparison, Reader, Run
@@ -58,6 +60,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
         "progress": progress.as_dict(),
         "settled_how": dict(settled_how(audit)),
+        "labelled_by": dict(labelled_by(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
@@ -87,6 +90,8 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
         "progress": progress,
         "double_review_share": audit.review["double_review_share"],
         "settled_how": list(data["settled_how"].items()),
+        "labelled_by": list(data["labelled_by"].items()),
+        "simulated": AuthorKind.SIMULATED in data["labelled_by"],
         "look": look,
         "looks": looks_listed(audit).filter(pk__in=evenly(looks, MOST_LOOKS)).reverse(),
         "all_looks": len(looks),
@@ -126,9 +131,17 @@ def report_json(data: dict[str, Any]) -> str:
 
 
 def settled_how(audit: Audit) -> list[tuple[str, int]]:
-    """How the decisions in force came about, the commonest first."""
-    counted = standing_settlements(audit).values_list("how").annotate(number=Count("pk"))
-    return list(counted.order_by("-number", "how"))
+    """How the decisions in force on drawn cases came about, the commonest first."""
+    sampled = standing_settlements(audit).filter(item__draws__audit=audit)
+    return list(sampled.values_list("how").annotate(number=Count("pk")).order_by("-number", "how"))
+
+
+def labelled_by(audit: Audit) -> list[tuple[str, int]]:
+    """Who labelled the drawn cases: how many authors of each kind (member, imported, simulated)."""
+    drawn = Review.objects.filter(item__draws__audit=audit, surplus=False)
+    return list(
+        drawn.values_list("author__kind").annotate(number=Count("author", distinct=True)).order_by("author__kind")
+    )
 
 
 def side_rows(comparison: Comparison, integrity: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:

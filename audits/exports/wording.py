@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from audits.templatetags.figures import percent, points, signed_points
+from audits.templatetags.figures import in_points, labels_used, percent, points, signed_points
 
 POLICIES = {
     "planned": "planned: valid only at the planned stop",
@@ -36,10 +36,13 @@ def interval_words(result: dict[str, Any]) -> str:
     interval = result["interval"]
     if interval is None:
         return f"no interval yet: {result['reason'] or result['state']}"
-    limits = f"{signed_points(interval['low'])} to {signed_points(interval['high'])}"
+    point, low, high = (
+        in_points(value, result["estimand"]) for value in (result["point"], interval["low"], interval["high"])
+    )
+    side = f"{result['side']} side, " if result["side"] else ""
     return (
-        f"{signed_points(result['point'])} points ({limits}), "
-        f"{result['level'] * 100:g} % level, n = {result['labels']:,} labels for {result['size']:,} cases, "
+        f"{side}{point} points ({low} to {high}), "
+        f"{result['level'] * 100:g} % level, n = {labels_used(result):,} labels for {result['size']:,} cases, "
         f"{policy_now(result)}, {result['method']}"
     )
 
@@ -56,14 +59,14 @@ def conclusion(result: dict[str, Any], *, half_width: float | None) -> str:
     interval = result["interval"]
     if interval is None:
         return f"Nothing yet: {result['reason'] or result['state']}."
-    return f"{_validity(result)}{_finding(result, interval, half_width)}"
+    return f"{_finding(result, interval, half_width)} {_validity(result)}".strip()
 
 
 def _validity(result: dict[str, Any]) -> str:
     if result["policy"] == "planned":
-        return "Valid only at the planned stop: stop at the planned number of labels, never because of the value. "
+        return "Valid only at the planned stop: stop at the planned number of labels, never because of the value."
     if result["policy"] == "monitored" and result["final"]:
-        return "This look is final: more labels need a new plan. "
+        return "This look is final: more labels need a new plan."
     return ""
 
 
@@ -88,6 +91,8 @@ def gain_words(result: dict[str, Any]) -> str:
     gain = result["human_only"]["gain"] if result["human_only"] else None
     if gain is None:
         return ""
+    if result["estimand"] == "accuracy_difference":
+        return "The verdicts help by choosing the cases: where the judges agree, no label can change this estimate."
     if gain < LITTLE:
         return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."

@@ -6,7 +6,7 @@ from pathlib import Path
 from audits.manifest.build import build
 from audits.manifest.checks import manifest_problems
 from audits.manifest.document import text_at
-from audits.manifest.files import find_file, named_files, read_text, same_last_part
+from audits.manifest.files import find_file, name_fault, named_files, read_text, same_last_part
 from audits.manifest.schema import schema_problems
 from audits.manifest.sources import source_problems
 from audits.manifest.specs import Manifest, PlanSpec, ReviewSpec
@@ -31,10 +31,11 @@ def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) 
     problems += [*same_last_part(document)] if flat else []
     for key, name in named_files(document):
         found = find_file(name, key, folders, flat=flat)
-        if isinstance(found, Problem):
-            problems.append(found)
-        else:
+        if isinstance(found, Path):
             paths[name] = found
+        elif not key.startswith("reviews") or name_fault(name):
+            problems.append(found)
+        # Labels come after the draw: their file is described now, and need not be there yet.
     guideline = _guideline(text_at(document, "rubric", "guideline"), folders, flat)
     if isinstance(guideline, Problem):
         problems.append(guideline)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from django.utils import timezone
+
 from audits.manifest import load_manifest
 from audits.services.opening import audit_open
 from audits.services.playing import simulated_people
 from audits.services.registering import audit_register
-from audits.services.simulating import TickingClock, reviews_simulate
+from audits.services.simulating import reviews_simulate
 from audits.synthetic import synthetic_cases, synthetic_project
 from core.models import Author, Project, Role
 from core.services import member_add, member_remove, operator_at, password_set, project_ensure
@@ -60,7 +62,7 @@ def demonstration_make(*, folder: Path, now: datetime) -> list[Account]:
         people=reviewers,
         truth=truth,
         seed=SEED,
-        clock=TickingClock(now),
+        clock=timezone.now,
         at_most=ANSWERED_BEFORE,
     )
     # They leave: otherwise what real people pass on would wait for them.

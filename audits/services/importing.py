@@ -1,7 +1,7 @@
 """Taking in labels that people gave elsewhere, for the cases that an audit drew."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -58,7 +58,8 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
     them as outside the sample, where no estimate uses them.
     """
     require_registered(audit)
-    source = review_source(audit, path)
+    # What the manifest says of its own file holds for this one, and messages name the file that was given.
+    source = replace(review_source(audit, path), file=path.name)
     tally = Tally()
     rows = list(_rows_by_case(audit, read_labels(path, source, case_index(audit), tally=tally), source))
     report = ReviewImport(file=path.name, tally=tally)
@@ -78,10 +79,11 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
 
 def _lock(audit: Audit) -> None:
     """Imports and extensions of an audit go one after the other. Items are locked before any settlement is
-    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other."""
-    Audit.objects.select_for_update().get(pk=audit.pk)
+    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other.
+    `no_key`, because whoever claims a slot holds it while the lease's foreign key asks for the item."""
+    Audit.objects.select_for_update(no_key=True).get(pk=audit.pk)
     unsettled = audit.queue.items.exclude(state=ItemState.SETTLED).order_by("pk")
-    for _ in unsettled.select_for_update().values_list("pk").iterator():
+    for _ in unsettled.select_for_update(no_key=True).values_list("pk").iterator():
         pass
 
 
@@ -226,6 +228,8 @@ def _answers(
 def _merge(whole: Imported, part: Imported) -> None:
     whole.reviews += part.reviews
     whole.duplicate += part.duplicate
+    whole.adjudications += part.adjudications
+    whole.surplus += part.surplus
     whole.waiting += part.waiting
     for how, number in part.settled.items():
         whole.settled[how] = whole.settled.get(how, 0) + number

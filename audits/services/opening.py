@@ -7,18 +7,27 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
+from adjudication.models import Queue
 from adjudication.services.queues import queue_open
 from audits.manifest.specs import Manifest
-from audits.models import Audit
+from audits.models import Audit, AuditState
 from audits.services.sizing import draft_size
-from core.errors import InputError, Problem
+from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.identity import value_hash
 from core.models import Author, Project
-from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
+from judges.intake.columns import (
+    read_artifacts,
+    read_cases,
+    read_judgments,
+    read_labels,
+    review_columns,
+    source_columns,
+)
+from judges.intake.joins import columns_are_there, table_of
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
-from judges.intake.specs import SIDES, SideName, Source
+from judges.intake.specs import SIDES, ReviewSource, SideName, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_open
@@ -26,6 +35,8 @@ from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
 from judges.summaries import summary_of
+
+LISTED_VALUES = 20
 
 Row = TypeVar("Row")
 Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
@@ -102,15 +113,48 @@ def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex
     """Read every file to its end and raise all problems at once; nothing is stored."""
     problems = Problems()
     index = CaseIndex()
-    for _ in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
-        pass
+    seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
+    for case in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
+        for name, values in seen.items():
+            values.add(case.slices.get(name, ""))
+    _check_columns(manifest, problems)
     problems.raise_if_any()
+    _check_blocking(manifest, seen, problems)
     _check_sources(manifest, index, problems, progress)
-    for review in manifest.reviews:
+    for review in _reviews_there(manifest):
         for _ in read_labels(manifest.path(review), review, index, problems=problems):
             pass
     problems.raise_if_any()
     return index
+
+
+def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
+    """Files of labels that exist by now: most come only after the draw."""
+    return [review for review in manifest.reviews if review.file in manifest.paths]
+
+
+def _check_columns(manifest: Manifest, problems: Problems) -> None:
+    """Columns of every other file, so that a fault in the cases does not hide them."""
+    for source in manifest.sources[1:]:
+        columns_are_there(source_columns(source), table_of(manifest.path(source), source), problems)
+    for review in _reviews_there(manifest):
+        columns_are_there(review_columns(review), table_of(manifest.path(review), review), problems)
+
+
+def _check_blocking(manifest: Manifest, seen: dict[str, set[str]], problems: Problems) -> None:
+    """A blocking slice that no case is in would protect nothing, without a word."""
+    for place, (name, value) in enumerate(manifest.blocking_slices):
+        if value not in seen[name]:
+            allowed = ", ".join(f"{name}={found}" for found in sorted(seen[name])[:LISTED_VALUES])
+            problems.add(
+                Problem(
+                    "no case is in this slice",
+                    file=manifest.name,
+                    key=f"blocking_slices[{place}]",
+                    value=f"{name}={value}",
+                    allowed=allowed,
+                )
+            )
 
 
 def _check_sources(manifest: Manifest, index: CaseIndex, problems: Problems, progress: Progress) -> None:
@@ -158,10 +202,10 @@ def _refuse_another_project(project: Project, manifest: Manifest) -> None:
 
 def _refuse_another_plan(project: Project, manifest: Manifest) -> None:
     existing = Audit.objects.filter(project=project, name=manifest.migration_id).first()
-    if existing is not None and existing.manifest_hash != manifest.hash:
+    if existing is not None and existing.state != AuditState.DRAFT and existing.manifest_hash != manifest.hash:
         raise InputError(
             Problem(
-                f"an audit of this name was opened from another manifest (stored {existing.manifest_hash[:12]}, "
+                f"an audit of this name is registered from another manifest (stored {existing.manifest_hash[:12]}, "
                 f"given {manifest.hash[:12]})",
                 file=manifest.name,
                 key="migration_id",
@@ -243,21 +287,26 @@ def _draft(manifest: Manifest, project: Project, comparison: Comparison, actor: 
     rubric = rubric_publish(project=project, spec=manifest.rubric)
     queue = queue_open(project=project, name=manifest.migration_id, rubric=rubric)
     plan = asdict(manifest.plan)
+    content = {
+        "manifest": manifest.text,
+        "manifest_hash": manifest.hash,
+        "plan": plan,
+        "review": asdict(manifest.review) | {"sources": [asdict(review) for review in manifest.reviews]},
+    }
     audit, created = Audit.objects.get_or_create(
         project=project,
         name=manifest.migration_id,
-        defaults={
-            "comparison": comparison,
-            "rubric": rubric,
-            "queue": queue,
-            "manifest": manifest.text,
-            "manifest_hash": manifest.hash,
-            "plan": plan,
-            "review": asdict(manifest.review) | {"sources": [asdict(review) for review in manifest.reviews]},
-            "opened_at": now,
-        },
+        defaults={"comparison": comparison, "rubric": rubric, "queue": queue, "opened_at": now, **content},
     )
-    if created:
+    # A draft follows its manifest until it is registered.
+    changed = not created and audit.manifest_hash != manifest.hash
+    if changed:
+        if Audit.objects.filter(pk=audit.pk, state=AuditState.DRAFT).update(rubric=rubric, **content) != 1:
+            raise Refused(Problem(f"{audit} was registered meanwhile", allowed="another migration_id"))
+        Queue.objects.filter(pk=queue.pk).update(rubric=rubric)
+        audit.refresh_from_db()
+    if created or changed:
         payload = {"audit": audit.pk, "manifest": manifest.hash, "plan": value_hash(plan)}
-        event_record(name="audits.audit-opened", actor=actor, now=now, payload=payload)
+        name = "audits.audit-opened" if created else "audits.draft-changed"
+        event_record(name=name, actor=actor, now=now, payload=payload)
     return audit

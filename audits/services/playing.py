@@ -7,7 +7,7 @@ from datetime import datetime
 
 from audits.models import Audit
 from audits.services.looks import look_is_due
-from audits.services.simulating import SimulatedReviewer, TickingClock, reviews_simulate
+from audits.services.simulating import SimulatedReviewer, reviews_simulate
 from audits.synthetic import synthetic_cases
 from core.errors import Problem, Refused
 from core.models import AuthorKind, Project, Role
@@ -42,7 +42,7 @@ def audit_play(
     *,
     audit: Audit,
     seed: str,
-    start: datetime,
+    clock: Callable[[], datetime],
     after_each: Callable[[Counter[str]], None] = lambda done: None,
 ) -> Counter[str]:
     """Let simulated people answer everything that the audit drew; what they did, counted."""
@@ -56,7 +56,7 @@ def audit_play(
         people=simulated_people(audit.project),
         truth=truth,
         seed=seed,
-        clock=TickingClock(start),
+        clock=clock,
         after_each=after_each,
     )
 

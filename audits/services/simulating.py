@@ -8,7 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from adjudication.models import Lease, Queue, SlotKind
 from adjudication.services.leases import slot_claim
@@ -29,18 +29,6 @@ class SimulatedReviewer:
     error_rate: float
     skip_rate: float = 0.0
     cannot_judge_rate: float = 0.0
-
-
-class TickingClock:
-    """A clock that starts at a given time and moves on by a fixed step at every reading."""
-
-    def __init__(self, start: datetime, step: timedelta = timedelta(seconds=SECONDS_PER_CASE)) -> None:
-        self.time = start
-        self.step = step
-
-    def __call__(self) -> datetime:
-        self.time += self.step
-        return self.time
 
 
 def reviews_simulate(

@@ -1,5 +1,7 @@
 """How numbers are written: points for shares and differences, never a bare figure."""
 
+from typing import Any
+
 from django import template
 
 register = template.Library()
@@ -40,3 +42,15 @@ def percent(value: float | None) -> str:
 def ratio(value: float | None) -> str:
     """A number without a unit, to three decimals: 0.3754 is `0.375`."""
     return "\N{EN DASH}" if value is None else f"{value:.3f}"
+
+
+@register.filter
+def in_points(value: float | None, estimand: str) -> str:
+    """Percentage points, signed where the estimand is a difference: a rate has no sign."""
+    return signed_points(value) if estimand.endswith("_difference") else points(value)
+
+
+@register.filter
+def labels_used(result: dict[str, Any]) -> int:
+    """Labels that an estimate rests on: those of strata whose contribution is known without are not among them."""
+    return sum(stratum["labels"] for stratum in result["strata"] if stratum["used"])

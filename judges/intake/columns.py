@@ -103,7 +103,7 @@ def read_labels(
     """The human labels, one row per case and side; a blank cell is no label from that author."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
-        if not columns_are_there(_review_columns(source), table_of(path, source), gathered):
+        if not columns_are_there(review_columns(source), table_of(path, source), gathered):
             return
         seen = {side: Seen(source.file, "set of labels", tally) for side in source.sides}
         for row, case_id in joined_rows(path, source, index, gathered, tally):
@@ -133,7 +133,7 @@ def _source_rows(
     tally: Tally,
 ) -> Iterator[tuple[Row, str]]:
     table = table_of(path, source)
-    if columns_are_there(_source_columns(source), table, problems):
+    if columns_are_there(source_columns(source), table, problems):
         mend = mend_for(source, table, cases) if source.repair else None
         yield from joined_rows(path, source, index, problems, tally, mend)
 
@@ -150,7 +150,8 @@ def _case_columns(source: Source) -> list[tuple[str, str | None]]:
     ]
 
 
-def _source_columns(source: Source) -> list[tuple[str, str | None]]:
+def source_columns(source: Source) -> list[tuple[str, str | None]]:
+    """(role, column) of a source of artifacts or judgments."""
     return [
         ("join", source.join.column),
         ("output", source.output),
@@ -161,7 +162,8 @@ def _source_columns(source: Source) -> list[tuple[str, str | None]]:
     ]
 
 
-def _review_columns(source: ReviewSource) -> list[tuple[str, str | None]]:
+def review_columns(source: ReviewSource) -> list[tuple[str, str | None]]:
+    """(role, column) of a file of human labels."""
     columns: list[tuple[str, str | None]] = [("join", source.join.column)]
     for side in source.sides.values():
         columns += [(f"authors.{author}", column) for author, column in side.authors.items()]

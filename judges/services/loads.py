@@ -18,6 +18,7 @@ from judges.models.loads import Loaded, LoadState
 
 CHUNK = 2000
 ABANDONED_AFTER = timedelta(minutes=5)
+BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
 
 
 class FileRow(Protocol):
@@ -51,13 +52,13 @@ def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] |
         return existing
     if existing is not None:
         if now - existing.touched_at < ABANDONED_AFTER:
-            raise Refused(Problem(f"{existing} is being loaded by another process; try again when it has ended"))
+            raise Refused(Problem(f"{existing} {BEING_LOADED}"))
         load_remove(existing)
     try:
         with transaction.atomic():
             return model._default_manager.create(**key, **(defaults or {}), touched_at=now)
     except IntegrityError as error:
-        raise Refused(Problem(f"{model._meta.verbose_name} is being loaded by another process")) from error
+        raise Refused(Problem(f"this {model._meta.verbose_name} {BEING_LOADED}")) from error
 
 
 @dataclass

@@ -163,6 +163,16 @@ def test_answer_sent_five_times_is_stored_once(project: Project, people: dict[st
     assert _states(queue) == ["open"]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "stored"), [(0, 0), (None, None), (-1, None), (2**31 - 1, 2**31 - 1), (2**31, None)]
+)
+def test_answer_with_impossible_seconds_is_kept_without_them(
+    project: Project, people: dict[str, Author], seconds: int | None, stored: int | None
+) -> None:
+    review = submit(claim(factories.make_queue(project, 1), people["ann"]), "pass", NOW, seconds=seconds)
+    assert Review.objects.get(pk=review.pk).seconds == stored
+
+
 def test_second_sending_with_another_label_keeps_the_first(project: Project, people: dict[str, Author]) -> None:
     queue = factories.make_queue(project, 1)
     lease = claim(queue, people["ann"])

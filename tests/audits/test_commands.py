@@ -256,7 +256,7 @@ def test_guideline_with_what_no_database_keeps_is_refused(folder: Path, run: Cal
     assert _nothing_stored()
 
 
-@pytest.mark.parametrize("name", ["a/b", "a=b", "שלום 漢字", "x" * 100, 'it\'s "quoted"'])
+@pytest.mark.parametrize("name", ["a=b", "שלום 漢字", "x" * 100, 'it\'s "quoted"'])
 def test_audit_of_any_name_is_found_by_it(folder: Path, run: Callable[..., Ran], name: str) -> None:
     text = MANIFEST.replace("swap-1", json.dumps(name, ensure_ascii=False))
     (folder / "manifest.yaml").write_text(text, encoding="utf-8")

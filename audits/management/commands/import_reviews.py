@@ -16,6 +16,8 @@ from audits.services.importing import Scope, reviews_import
 from core.commands import Result
 from core.services import operator_of
 
+SURPLUS = "are of cases that were settled before: kept, outside the estimate (import all authors of a case at once)"
+
 
 class Command(AuditCommand):
     help = __doc__
@@ -40,8 +42,10 @@ class Command(AuditCommand):
             settled = ", ".join(f"{number} {how}" for how, number in report["settled"].items()) or "none"
             outside = {"all": "taken as outside the sample", "drawn only": "left out"}.get(scope, "")
             return [
-                f"{report['file']}: {report['reviews']} labels stored, {report['duplicate']} there already",
+                f"{report['file']}: {report['reviews']} reviews and {report['adjudications']} final decisions stored, "
+                f"{report['duplicate']} reviews there already",
                 f"  settled: {settled}; {report['waiting']} still without an agreed label",
+                *([f"  {report['surplus']} reviews {SURPLUS}"] if report["surplus"] else []),
                 *([f"  {report['not_drawn']} cases were not drawn: {outside}"] if report["not_drawn"] else []),
             ]
 

@@ -31,8 +31,9 @@ class Command(AuditCommand):
 
         def lines() -> list[str]:
             half_width = target_half_width(audit.plan)
+            shown = [f"{audit.plan['estimand']}: {interval_words(look.result)}"] if look.low is not None else []
             return [
-                f"{audit.plan['estimand']}: {interval_words(look.result)}",
+                *shown,
                 conclusion(look.result, half_width=half_width),
                 remaining_words(look.remaining, half_width=half_width),
             ]

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
+from audits.models import AuditState
 from audits.services.opening import audit_open, manifest_check
 from core.commands import Command as Base
 from core.commands import Result
@@ -46,7 +47,9 @@ class Command(Base):
                 f"{file['missing']} rows without content, {file['duplicates']} repeated rows"
                 for file in files
             ]
-            next_step = f"audit {opened.audit.name} is a draft; next: manage.py register {opened.audit.name}"
+            name = f"{opened.audit.project.name}/{opened.audit.name}"
+            draft = opened.audit.state == AuditState.DRAFT
+            next_step = f"{name} is a draft; next: manage.py register {name}" if draft else f"{name} is registered"
             return [*taken, *integrity_lines(result["integrity"]), next_step]
 
         return result, lines, opened.integrity["passed"]

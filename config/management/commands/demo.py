@@ -112,7 +112,7 @@ def _broker() -> AbstractContextManager[str]:
 def _review_and_look(audit: Audit) -> Iterator[tuple[str, str, Result]]:
     """Reviews by simulated people, while a worker of its own computes looks."""
     with stopping_in_order(), _broker() as broker, embedded_worker(settings.VAR_DIR, broker=broker):
-        done = audit_play(audit=audit, seed=SEED, start=timezone.now())
+        done = audit_play(audit=audit, seed=SEED, clock=timezone.now)
         answered = f"{done['review']} reviews, {done['skip']} skips, {done['cannot judge']} times cannot judge"
         yield "reviews", f"{answered}, {done['adjudication']} adjudications by simulated people", dict(done)
         looks_await(audit)

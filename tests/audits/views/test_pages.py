@@ -104,7 +104,9 @@ def test_final_look_sends_to_the_report(registered: Audit, read: Page) -> None:
     look(registered)
     assert registered.looks.get().final
     assert "The final look is made. Take the report and the anchors; more labels need a new plan." in read("audits")
-    assert "The final look is made: more labels need a new plan, in another audit." in read("audits/swap-1/extend")
+    assert "The audit has come to the stop of its plan: more labels need a new plan, in another audit." in read(
+        "audits/swap-1/extend"
+    )
 
 
 def test_long_list_is_paged(

@@ -29,7 +29,7 @@ def test_draft_says_what_is_asked_and_how_many_labels_it_needs(draft: Audit, rea
     for said in (
         "how much more often the new judge is right than the old one",
         "these eligible cases and no others",
-        "rubric <bdi>right-answer 1</bdi>; 25 % of the drawn cases are answered twice",
+        "rubric <bdi>right-answer 1</bdi>; at the desk 25 % of the drawn cases are answered twice",
         "monitored: any number of looks until the target width",
         "half-width ±2.0 points",
         f"draws {total} cases and opens them for review. It cannot be taken back.",
@@ -104,7 +104,7 @@ def test_sample_is_extended_through_the_page(registered: Audit, lead: Client, pe
     [
         ("many", "agree: not a number of labels (found &#x27;many&#x27;); allowed: a whole number"),
         ("0", "agree: not a possible number of labels (found &#x27;0&#x27;); allowed: a whole number from 30"),
-        (None, "the sample would not grow; allowed: more labels in at least one stratum"),
+        (None, "the sample would not grow: these are drawn already; allowed: more labels in a stratum"),
     ],
 )
 def test_impossible_extension_is_refused_at_once(registered: Audit, lead: Client, agree: str | None, said: str) -> None:
