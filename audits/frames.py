@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
+import numpy as np
 from django.db import connection
 
 from audits.models import Audit, Cell, Frame, Stratum
+from audits.stats.columns import Coded
 from audits.stats.design import merged_strata, permanent_order, stratum_family, stratum_name
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Key, Pool, Waiting
@@ -97,12 +99,12 @@ def frame_of(frame: Frame) -> list[FrameRow]:
 
 # One aggregate query per look. `standing` is the decision in force per item at the watermark; `reach` says,
 # per stratum, where the first open draw and the last settled one stand.
-_SETTLED_CELLS = """
+_SETTLED = """
 WITH standing AS (
     SELECT item_id, MAX(id) AS settlement_id FROM adjudication_settlement
     WHERE queue_id = %(queue)s AND number <= %(watermark)s GROUP BY item_id
 ), state AS (
-    SELECT d.stratum_id, d.position, d.old, d.new, d.same_content, s.settlement_id
+    SELECT d.case_id, d.stratum_id, d.position, d.old, d.new, d.same_content, s.settlement_id
     FROM audits_draw d
     JOIN audits_registration g ON g.id = d.registration_id AND g.n <= %(registration)s
     LEFT JOIN standing s ON s.item_id = d.item_id
@@ -116,6 +118,14 @@ WITH standing AS (
     SELECT r.settlement_id, a.system_version_id, r.label
     FROM adjudication_reference r JOIN judges_artifact a ON a.id = r.artifact_id
 )
+"""
+_LABELS = """
+LEFT JOIN labelled old_label ON old_label.settlement_id = state.settlement_id
+    AND old_label.system_version_id = %(old_system)s
+LEFT JOIN labelled new_label ON new_label.settlement_id = state.settlement_id
+    AND new_label.system_version_id = %(new_system)s
+"""
+_BY_CELL = f"""{_SETTLED}
 SELECT st.name, state.old, state.new, state.same_content, old_label.label, new_label.label,
        CASE WHEN state.settlement_id IS NULL AND state.position < reach.last_settled THEN 'gap'
             WHEN state.settlement_id IS NULL THEN 'open'
@@ -125,12 +135,17 @@ SELECT st.name, state.old, state.new, state.same_content, old_label.label, new_l
 FROM state
 JOIN reach ON reach.stratum_id = state.stratum_id
 JOIN audits_stratum st ON st.id = state.stratum_id
-LEFT JOIN labelled old_label ON old_label.settlement_id = state.settlement_id
-    AND old_label.system_version_id = %(old_system)s
-LEFT JOIN labelled new_label ON new_label.settlement_id = state.settlement_id
-    AND new_label.system_version_id = %(new_system)s
+{_LABELS}
 GROUP BY 1, 2, 3, 4, 5, 6, 7
-"""
+"""  # noqa: S608 (made of constants)
+_BY_CASE = f"""{_SETTLED}
+SELECT c.case_id, c.version, old_label.label, new_label.label
+FROM state
+JOIN reach ON reach.stratum_id = state.stratum_id
+JOIN judges_case c ON c.id = state.case_id
+{_LABELS}
+WHERE reach.first_open IS NULL OR state.position < reach.first_open
+"""  # noqa: S608 (made of constants)
 
 
 def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
@@ -141,17 +156,7 @@ def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
     waiting: Counter[str] = Counter()
     gaps: Counter[str] = Counter()
     with connection.cursor() as cursor:
-        cursor.execute(
-            _SETTLED_CELLS,
-            {
-                "queue": audit.queue_id,
-                "audit": audit.pk,
-                "watermark": watermark,
-                "registration": registration,
-                "old_system": comparison.old_run.system_version_id,
-                "new_system": comparison.new_run.system_version_id,
-            },
-        )
+        cursor.execute(_BY_CELL, _parameters(audit, watermark, registration))
         for stratum, old, new, same, old_label, new_label, standing, number in cursor.fetchall():
             cell = (stratum, old, new, bool(same))
             if standing == "waits":
@@ -182,6 +187,55 @@ def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
         scale=audit.rubric.values,
         waiting={name: Waiting(settled=waiting[name], gaps=gaps[name]) for name in waiting},
     )
+
+
+def _parameters(audit: Audit, watermark: int, registration: int) -> dict[str, int]:
+    comparison = audit.comparison
+    return {
+        "queue": audit.queue_id,
+        "audit": audit.pk,
+        "watermark": watermark,
+        "registration": registration,
+        "old_system": comparison.old_run.system_version_id,
+        "new_system": comparison.new_run.system_version_id,
+    }
+
+
+def slice_pools_of(audit: Audit, *, watermark: int, registration: int) -> dict[str, Pool]:
+    """A pool for each value of each slice dimension, of the same moment as `pool_of`.
+
+    What counts is the settled prefix of the whole stratum: its labels in a slice are a random sample of the slice.
+    """
+    comparison = audit.comparison
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_CASE, _parameters(audit, watermark, registration))
+        counts = {(case_id, version): _key(comparison, old, new) for case_id, version, old, new in cursor.fetchall()}
+    cases = comparison.case_set.cases.values_list("case_id", "version", "slices")
+    slices = {(case_id, version): found for case_id, version, found in cases.iterator()}
+    rows = frame_of(audit.frame)
+    keys = [(row.case_id, row.case_version) for row in rows]
+    table = {
+        "stratum": Coded.of([row.stratum for row in rows]),
+        "old": Coded.of([row.old for row in rows]),
+        "new": Coded.of([row.new for row in rows]),
+        "reference": Coded[Key].of([counts.get(key) for key in keys]),
+    }
+    marks = {
+        "settled": np.array([key in counts for key in keys], dtype=bool),
+        "identical": np.array([row.same_content for row in rows], dtype=bool),
+    }
+    pools = {}
+    for name in comparison.slices:
+        values = Coded.of([slices[key].get(name, "") for key in keys])
+        for code, value in sorted(enumerate(values.names), key=lambda one: one[1]):
+            inside = np.flatnonzero(values.codes == code)
+            pools[f"{name}={value or '(none)'}"] = Pool.from_arrays(
+                kind=comparison.kind,  # type: ignore[arg-type]
+                scale=audit.rubric.values,
+                **{column: Coded(coded.codes[inside], coded.names) for column, coded in table.items()},  # type: ignore[arg-type]
+                **{column: mark[inside] for column, mark in marks.items()},
+            )
+    return pools
 
 
 def _key(comparison: Comparison, old_label: str | None, new_label: str | None) -> Key | None:

@@ -171,8 +171,12 @@ def scale_parse(text: str) -> dict[str, float | None]:
 
 
 def scale_text(scale: Scale) -> str:
-    """A scale as `scale_parse` reads it."""
-    return ",".join(f"{label}={'' if value is None else format(value, 'g')}" for label, value in scale.items())
+    """A scale as `scale_parse` reads it, to the last digit."""
+    return ",".join(f"{label}={'' if value is None else _digits(value)}" for label, value in scale.items())
+
+
+def _digits(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
 
 
 def pool_columns(kind: Kind) -> list[str]:

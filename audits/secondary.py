@@ -4,16 +4,18 @@ Secondary estimates have fixed-n intervals, each for itself, and are computed af
 them while labels arrive would cost their level.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from audits.stats.class_conditional import Rate, class_conditional
 from audits.stats.differential import differential_error
+from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
 from audits.stats.four_cells import four_cells, independence_ratio, independence_reading, regression_share
 from audits.stats.intervals import Interval
 from audits.stats.pool import Pool
+from audits.stats.slices import slice_estimates
 from core.errors import InputError
 
 Unit = Literal["points", "ratio", "p"]
@@ -35,6 +37,31 @@ def secondary_findings(pool: Pool, *, level: float, by: str) -> list[dict[str, A
     """Everything that these labels allow; what they do not allow says why instead of a number."""
     findings = _swap(pool, level) if pool.kind == "judge_swap" else _upgrade(pool, level, by)
     return [asdict(finding) for finding in findings]
+
+
+def slice_findings(
+    pools: Mapping[str, Pool], *, estimand: str, side: Literal["old", "new"] | None, level: float
+) -> list[dict[str, Any]]:
+    """The plan's estimand in each slice, with Holm-adjusted verdicts over all of them where it is a difference."""
+    null = None if ESTIMANDS[estimand].sided else 0.0
+    found = slice_estimates(pools, estimand=estimand, side=side, level=level, null=null)
+    return [
+        {
+            "slice": one.name,
+            "size": one.estimate.size,
+            "labels": sum(stratum.labels for stratum in one.estimate.strata if stratum.used),
+            "point": one.estimate.point,
+            "low": one.estimate.interval.low if one.estimate.interval else None,
+            "high": one.estimate.interval.high if one.estimate.interval else None,
+            "state": one.estimate.state,
+            "reason": one.estimate.reason,
+            "family": one.family,
+            "p_value": one.p_value,
+            "adjusted": one.adjusted,
+            "differs": one.differs,
+        }
+        for one in found
+    ]
 
 
 def _swap(pool: Pool, level: float) -> Iterator[Finding]:

@@ -4,10 +4,12 @@
     python -m benchmarks.coverage --draws 1000       the figures that docs/methods.md quotes
 
 Seeded: the same options give the same figures. Each finished block of draws is a line of the results file, so that a
-run that was stopped goes on where it was. The last line printed holds all coverages.
+run that was stopped goes on where it was; a line made by other code is never read. The last line printed holds all
+coverages.
 """
 
 import argparse
+import hashlib
 import json
 import time
 from collections import Counter
@@ -16,12 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy
 from tqdm import tqdm
 
-from audits.stats.combine import Combined, combine
+from audits.stats.combine import Combined, combine, no_wider
 from audits.stats.design import serving_order
 from audits.stats.estimands import estimand_for
-from audits.stats.groups import cell_groups, strata_groups
+from audits.stats.estimate import MERGE_BELOW
+from audits.stats.groups import estimate_groups, strata_groups
 from audits.stats.intervals import z_value
 from audits.stats.policies import POLICIES, look
 from audits.stats.pool import Cell, Key, Pool
@@ -30,6 +34,7 @@ LEVEL = 0.95
 SIZE = 2000
 SEED = 20261130
 BLOCK = 20
+ROOT = Path(__file__).parents[1]
 RESULTS = Path("var/coverage.jsonl")
 BINARY = {"fail": 0.0, "pass": 1.0}
 P, F = "pass", "fail"
@@ -112,6 +117,20 @@ def exact_swap(name: str, disagree: int, new_right: int, half_width: float) -> P
     return Population(name, "judge_swap", "accuracy_difference", None, strata, half_width)
 
 
+def noise(name: str, estimand: str, references: Mapping[Key, float], half_width: float) -> Population:
+    """A judge that is noise: it changes 15 % of its verdicts, and every verdict has the same shares of references."""
+    upgraded = isinstance(next(iter(references)), tuple)
+    sizes = {(P, P): 1190, (F, F): 510, (P, F): 150, (F, P): 150}
+    strata: dict[str, dict[Verdicts, dict[Key, int]]] = {"disagree": {}, "agree": {}}
+    for verdicts, size in sizes.items():
+        counts = {key: round(share * size) for key, share in references.items()}
+        commonest = max(counts, key=lambda key: counts[key])
+        counts[commonest] += size - sum(counts.values())
+        strata["agree" if verdicts[0] == verdicts[1] else "disagree"][verdicts] = counts
+    side = None if upgraded else "new"
+    return Population(name, "version_upgrade" if upgraded else "judge_swap", estimand, side, strata, half_width)
+
+
 POPULATIONS = (
     upgrade("V1", 160, 120, (86, 86), 0.043),
     upgrade("V2", 60, 40, (19, 19), 0.019),
@@ -126,6 +145,8 @@ POPULATIONS = (
     swap("A3", "accuracy", 200, 0.6, 0.005, 0.012),
     exact_swap("ii 200", 200, 100, 0.008),
     exact_swap("ii 60", 60, 33, 0.008),
+    noise("N1", "success_difference", {(F, P): 0.04, (P, F): 0.04, (P, P): 0.6, (F, F): 0.32}, 0.033),
+    noise("N2", "success_rate", {P: 0.97, F: 0.03}, 0.024),
 )
 FIXED_N = (80, 200, 400)
 WATCHED_N = 400
@@ -150,8 +171,11 @@ def looked_at(population: Population, seen: Mapping[str, Counter]) -> Combined:
     """The estimate at one look, by the parts `estimate` is made of, so that three policies share it."""
     pool = population.pool(seen)
     spec = estimand_for(pool, population.estimand, population.side)
-    groups = cell_groups(pool, spec, population.side, 10)[0] if spec.post_stratified else None
-    return combine(groups or strata_groups(pool, spec, population.side), exact=spec.exact)
+    strata = strata_groups(pool, spec, population.side)
+    alone = combine(strata, exact=spec.exact)
+    if spec.basis == "strata":
+        return alone
+    return no_wider(combine(estimate_groups(strata, pool, spec, population.side, MERGE_BELOW)[0]), alone)
 
 
 def holds(whole: Combined, truth: float, z: float) -> bool:
@@ -202,11 +226,25 @@ def block_of(population: Population, part: str, block: int, step: int) -> list[d
     return results
 
 
-def done_blocks(path: Path) -> dict[tuple[str, str, int, int], dict[str, float]]:
+def code_identity() -> str:
+    """A hash of everything that a draw is computed by, the versions of numpy and scipy among it."""
+    sources = [*sorted((ROOT / "audits" / "stats").glob("*.py")), Path(__file__)]
+    digest = hashlib.sha256(f"numpy {np.__version__} scipy {scipy.__version__}".encode())
+    for source in sources:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def done_blocks(path: Path, code: str) -> dict[tuple[str, str, int, int], dict[str, float]]:
     if not path.exists():
         return {}
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {(one["population"], one["part"], one["step"], one["block"]): one["sums"] for one in lines}
+    # A run that was killed may have left half a line.
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}}")]
+    return {
+        (one["population"], one["part"], one["step"], one["block"]): one["sums"]
+        for one in lines
+        if one.get("code") == code
+    }
 
 
 def jobs(fixed: int, watched: int) -> Iterator[tuple[Population, str, int]]:
@@ -218,18 +256,22 @@ def jobs(fixed: int, watched: int) -> Iterator[tuple[Population, str, int]]:
 
 def run(fixed: int, watched: int, step: int, path: Path) -> dict[tuple[str, str], dict[str, float]]:
     """Mean of every measure by population and part; finished blocks are read, not drawn again."""
-    done = done_blocks(path)
+    code = code_identity()
+    done = done_blocks(path, code)
     totals: dict[tuple[str, str], Counter] = {}
     work = list(jobs(fixed, watched))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as results:
+    with path.open("a+", encoding="utf-8") as results:
+        if path.stat().st_size and not path.read_text(encoding="utf-8").endswith("\n"):
+            results.write("\n")
         for population, part, block in tqdm(work, unit="block"):
             used = step if part == "watched" else 0
             sums = done.get((population.name, part, used, block))
             if sums is None:
                 measured = block_of(population, part, block, step)
                 sums = {name: sum(one[name] for one in measured) for name in measured[0]}
-                line = {"population": population.name, "part": part, "step": used, "block": block, "sums": sums}
+                line = {"code": code, "population": population.name, "part": part, "step": used, "block": block}
+                line["sums"] = sums
                 results.write(json.dumps(line) + "\n")
                 results.flush()
             totals.setdefault((population.name, part), Counter()).update({**sums, "draws": BLOCK})

@@ -62,7 +62,7 @@ def estimate_command(audit: Audit, file: str) -> str:
     """The command that computes this audit's estimate from its pool file, by the same code."""
     plan = audit.plan
     words = ["manage.py", "estimate", file, "--estimand", plan["estimand"], "--policy", plan["policy"]]
-    words += ["--level", f"{plan['level']:g}", "--target", plan["target"], "--scale", scale_text(audit.rubric.values)]
+    words += ["--level", repr(plan["level"]), "--target", plan["target"], "--scale", scale_text(audit.rubric.values)]
     half_width = target_half_width(plan)
     if half_width is not None:
         words += ["--target-half-width", repr(half_width)]

@@ -65,6 +65,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
         "secondary": look.secondary if look else None,
+        "by_slice": look.slices if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
     }

@@ -6,10 +6,12 @@ from typing import Any
 
 from audits.pools import pool_read, scale_parse
 from audits.stats.estimands import ESTIMANDS, SIDES
+from audits.stats.estimate import MERGE_BELOW
 from audits.stats.pool import Pool
 from core.errors import InputError, Problem
 
 POLICIES = ("planned", "monitored", "anytime")
+CHOICES = ("estimand", "side", "level", "target", "policy")
 
 
 def add_pool_arguments(parser: ArgumentParser) -> None:
@@ -20,6 +22,12 @@ def add_pool_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--level", type=float, default=0.95)
     parser.add_argument("--target", default="pool", choices=("pool", "traffic"))
     parser.add_argument("--min-labels", type=int, default=20, help="no interval before so many in each used stratum")
+    parser.add_argument(
+        "--merge-below",
+        type=int,
+        default=MERGE_BELOW,
+        help="cells with fewer labels join their sibling; 0: cells as they are",
+    )
     parser.add_argument("--side", choices=SIDES)
     parser.add_argument(
         "--scale",
@@ -33,5 +41,5 @@ def pool_and_arguments(options: dict[str, Any]) -> tuple[Pool, dict[str, Any]]:
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
     scale = scale_parse(options["scale"]) if options["scale"] else None
-    arguments = {name: options[name] for name in ("estimand", "side", "level", "target", "policy", "min_labels")}
+    arguments = {name: options[name] for name in (*CHOICES, "min_labels", "merge_below")}
     return pool_read(path, scale=scale), arguments | {"half_width": options["target_half_width"]}

@@ -24,6 +24,7 @@ class Look(AppendOnly):
     final = models.BooleanField(default=False)
     result = models.JSONField()
     secondary = models.JSONField(null=True)  # secondary estimates, at a look at which the audit may stop
+    slices = models.JSONField(null=True)  # the estimand by slice, at a look at which the audit may stop
     remaining = models.JSONField(null=True)  # the sizing of what is left; null where the plan has no target
 
     class Meta:

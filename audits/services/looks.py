@@ -5,15 +5,16 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max, Q
 
 from adjudication.models import Queue
-from audits.frames import pool_of
+from audits.frames import pool_of, slice_pools_of
 from audits.models import Audit, AuditState, Look
 from audits.plans import estimate_arguments, has_stopped, target_half_width
-from audits.secondary import secondary_findings
+from audits.secondary import secondary_findings, slice_findings
 from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
 from audits.stats.remaining import remaining_audit
@@ -98,8 +99,17 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 secondary=secondary_findings(pool, level=audit.plan["level"], by=audit.plan["strata_by"])
                 if stopped
                 else None,
+                slices=_by_slice(audit, watermark, registration.n) if stopped else None,
                 remaining=asdict(remaining) if remaining else None,
             )
     except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
         log.info("look %s of audit %s is there already", watermark, audit.pk)
         return None
+
+
+def _by_slice(audit: Audit, watermark: int, registration: int) -> list[dict[str, Any]]:
+    if not audit.comparison.slices:
+        return []
+    pools = slice_pools_of(audit, watermark=watermark, registration=registration)
+    arguments = {name: estimate_arguments(audit.plan)[name] for name in ("estimand", "side", "level")}
+    return slice_findings(pools, **arguments)

@@ -6,7 +6,8 @@ Without undecided cases every v_h is 1 and R is the stratified mean.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 from audits.stats.groups import Group
 from audits.stats.intervals import (
@@ -137,9 +138,11 @@ def combine(
     if slopes or not all(group.categorical for group in groups):
         return _student(groups, point, slopes, future)
     extra = future + _weight_variance(groups, point)
+    used = [(whole.of[group_key(group)], group) for group in _used(groups)]
 
+    @cache  # one look asks for the same limits several times
     def score_limits(z: float) -> Interval:
-        return mover(_parts(groups, z), extra=z * z * extra)
+        return mover((Part(weight, group.mean, group.limits(z)) for weight, group in used), extra=z * z * extra)
 
     open_groups = [group for group in _used(groups) if not group.census]
     if not open_groups:
@@ -149,9 +152,25 @@ def combine(
     return Combined(point, MOVER, score_limits, score_limits)
 
 
-def _parts(groups: Sequence[Group], z: float) -> list[Part]:
-    share = weights(groups).of
-    return [Part(share[group_key(group)], group.mean, group.limits(z)) for group in _used(groups)]
+def no_wider(whole: Combined, alone: Combined) -> Combined:
+    """A post-stratified estimate, with the sides of the strata alone where those make a narrower interval.
+
+    Notes
+    -----
+    Score limits allow for what a small sample may have missed once in every cell, so that many cells of rare outcomes
+    add up to more than their stratum: with a judge that is noise 5 to 18 % at 200 labels. But to order 1/n
+    post-stratification has at most the variance of the strata, so that their sides hold for its point too. The point is
+    never chosen by the outcome. Measured for levels near 0 or 1, the sides of the strata also cover better than those
+    of the cells drawn in to the same width (0.93 to 0.97 against 0.88 to 0.94).
+    """
+    if {whole.method, alone.method} != {MOVER}:
+        return whole
+
+    def limits(z: float) -> Interval:
+        own, plain = whole.limits(z), alone.limits(z)
+        return own if own.half_width <= plain.half_width else plain.scaled(1.0, whole.point - alone.point)
+
+    return replace(whole, limits=limits, fixed=limits)
 
 
 def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra: float) -> Callable[[float], Interval]:
@@ -160,7 +179,7 @@ def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra
     rest = point - share * uncertain.mean
     low, high = uncertain.values
     # With undecided cases the number of decidable ones is estimated; its own error is in `extra`.
-    size = max(math.ceil(uncertain.size * uncertain.decidable), uncertain.labels)
+    size = -(-uncertain.size * uncertain.labels // uncertain.settled)
 
     def limits(z: float) -> Interval:
         least, most = hypergeometric_interval(uncertain.counts.get(high, 0), uncertain.labels, size, two_sided_alpha(z))

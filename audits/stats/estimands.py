@@ -6,7 +6,8 @@ The estimands that are ratios or sets of shares (`four_cells`, `regression_share
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from functools import lru_cache
+from typing import Literal
 
 from audits.stats.checks import checked_choice, refused
 from audits.stats.pool import KINDS, Cell, Key, Label, Pool
@@ -34,7 +35,8 @@ class Estimand:
     values: Callable[[Cell, Scale], tuple[float, ...]]
     is_zero: Callable[[Cell], bool]
     judged: Callable[[Cell, Scale, Side | None], float | None]
-    post_stratified: bool = True
+    # Post-strata inside a stratum: its verdict cells, its agreements apart from its disagreements, or none.
+    basis: Literal["cells", "agreement", "strata"] = "cells"
     exact: bool = False
     # Whether a known zero still needs an answer to belong to the decidable cases. A difference of 0 is 0 whatever
     # the answer would be; a share of cases must leave the same cases out as the shares it adds to 1 with.
@@ -42,7 +44,7 @@ class Estimand:
 
 
 def _number(scale: Scale, label: Label) -> float:
-    return float(cast(float, scale[label]))
+    return float(scale[label])  # type: ignore[arg-type]  # `estimand_for` refuses a scale without numbers
 
 
 def _reference(key: Key, side: Side | None) -> Label:
@@ -56,8 +58,12 @@ def _difference(cell: Cell, key: Key, scale: Scale, side: Side | None) -> float:
 
 
 def _differences(cell: Cell, scale: Scale) -> tuple[float, ...]:
-    numbers = [_number(scale, label) for label in scale]
-    return tuple(sorted({new - old for new in numbers for old in numbers}))
+    return _all_differences(tuple(scale.values()))
+
+
+@lru_cache(maxsize=64)  # asked for every cell of a pool
+def _all_differences(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted({float(new) - float(old) for new in numbers for old in numbers}))
 
 
 def _judged_difference(cell: Cell, scale: Scale, side: Side | None) -> float:
@@ -134,7 +140,7 @@ ESTIMANDS: dict[str, Estimand] = {
             values=_gains,
             is_zero=lambda cell: cell.old == cell.new,
             judged=_nothing,
-            post_stratified=False,
+            basis="strata",
             exact=True,
         ),
         Estimand(
@@ -158,9 +164,10 @@ ESTIMANDS: dict[str, Estimand] = {
             values=lambda cell, scale: (0.0, 1.0),
             is_zero=_never,
             judged=_nothing,
-            # Being right is no likelier in one cell than in another. Measured: cells cost width and coverage (0.93
-            # for 0.95), and strata keep accuracy new - accuracy old equal to the accuracy difference.
-            post_stratified=False,
+            # Being right is likelier where the judges agree, but no likelier in one cell of them than in another.
+            # Measured: cells gain no width over this, cost coverage (0.92 for 0.95 at 80 labels), and lose that
+            # accuracy new - accuracy old is the accuracy difference.
+            basis="agreement",
         ),
     )
 }

@@ -1,12 +1,13 @@
 """The estimate of a mean over the pool, with its interval under the plan's policy."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from audits.stats.checks import checked_choice, checked_count, checked_level
-from audits.stats.combine import Combined, combine
+from audits.stats.combine import Combined, combine, no_wider
 from audits.stats.estimands import Estimand, Side, estimand_for
-from audits.stats.groups import Group, Merge, cell_groups, strata_groups
+from audits.stats.groups import Group, Merge, estimate_groups, strata_groups
 from audits.stats.intervals import Interval, z_value
 from audits.stats.policies import POLICIES, Look, Policy, look
 from audits.stats.pool import Pool
@@ -17,6 +18,7 @@ Target = Literal["pool", "traffic"]
 TARGETS = ("pool", "traffic")
 Predictor = Literal["cells", "score"]
 PREDICTORS = ("cells", "score")
+BASES = {"cells": "cells", "agreement": "strata, agreements apart", "strata": "strata"}
 MIN_LABELS = 20
 MERGE_BELOW = 10
 
@@ -58,7 +60,8 @@ def estimate(
     min_labels : int
         No interval before so many labels in each sampled stratum that the estimand uses, or its census.
     merge_below : int
-        Cells with fewer labels are merged with their nearest sibling (see `cell_groups`).
+        Cells with fewer labels are merged with their nearest sibling (see `estimate_groups`), and an interval from
+        cells is never wider than that of the strata alone (see `no_wider`). 0 takes cells as they are, without both.
     exact : bool
         Use the hypergeometric interval where it applies (accuracy difference, binary verdicts, one open stratum).
 
@@ -91,17 +94,18 @@ def estimate(
     strata = strata_groups(pool, spec, side)
     slopes = _slopes(strata, spec, pool, side) if predictor == "score" else {}
     groups, merges = _groups(pool, spec, side, strata, predictor, merge_below)
-    use_exact = exact and spec.exact
     state, reason = _readiness(strata, min_labels)
     ready = not _unlabelled(groups)
-    whole = combine(groups, traffic=target == "traffic", exact=use_exact, slopes=slopes) if ready else None
+    options = _Options(target == "traffic", exact and spec.exact, slopes, bounded=merge_below > 0)
+    alone = options.alone(strata)
+    whole = options.combined(groups, alone) if ready else None
     if whole and whole.too_few and state == "ok":
         state, reason = "too early", _too_few(whole.too_few)
     shown = whole if state == "ok" else None
     at = look(policy, whole.variance(level, policy), level=level, half_width=half_width) if shown and whole else None
     if policy != "planned" and at is None:
         look(policy, 1.0, level=level, half_width=half_width)  # a missing width is refused before the first label too
-    human = _human_only(strata, shown, level, target, use_exact) if shown else None
+    human = _human_only(alone, strata, shown, level) if shown else None
     return Estimate(
         estimand=estimand,
         side=side,
@@ -121,7 +125,7 @@ def estimate(
         n=sum(cell.settled for cell in pool.cells),
         labels=sum(cell.labelled for cell in pool.cells),
         undecided=sum(cell.undecided for cell in pool.cells),
-        worst_case=_worst_case(groups, shown, at, target, use_exact, slopes) if at and shown else None,
+        worst_case=_worst_case(groups, strata, shown, at, options) if at and shown else None,
         human_only=human,
         judge_only=_judge_only(pool, spec, side, level),
         strata=tuple(_rows(strata, slopes, at.multiplier if at else z_value(level))),
@@ -141,9 +145,7 @@ def _check_options(level: float, target: str, policy: str, predictor: str, min_l
 def _groups(
     pool: Pool, spec: Estimand, side: Side | None, strata: list[Group], predictor: str, merge_below: int
 ) -> tuple[list[Group], list[Merge]]:
-    if predictor == "score" or not spec.post_stratified:
-        return strata, []
-    return cell_groups(pool, spec, side, merge_below)
+    return (strata, []) if predictor == "score" else estimate_groups(strata, pool, spec, side, merge_below)
 
 
 def _slopes(strata: Sequence[Group], spec: Estimand, pool: Pool, side: Side | None) -> dict[str, Slope]:
@@ -175,8 +177,9 @@ def _too_few(strata: Sequence[str]) -> str:
 def _method(whole: Combined | None, predictor: str, spec: Estimand) -> str:
     if whole is None:
         return ""
-    basis = "strata" if predictor == "score" or not spec.post_stratified else "cells"
-    return f"{whole.method}, {basis}" + (", lambda from the score" if predictor == "score" else "")
+    if predictor == "score":
+        return f"{whole.method}, strata, lambda from the score"
+    return f"{whole.method}, {BASES[spec.basis]}"
 
 
 def _clipped(interval: Interval, groups: Sequence[Group]) -> Interval:
@@ -185,27 +188,42 @@ def _clipped(interval: Interval, groups: Sequence[Group]) -> Interval:
 
 
 def _worst_case(
-    groups: Sequence[Group], whole: Combined, at: Look, target: str, exact: bool, slopes: Mapping[str, Slope]
+    groups: Sequence[Group], strata: Sequence[Group], whole: Combined, at: Look, options: "_Options"
 ) -> Interval | None:
     if not any(group.undecided for group in groups):
         return None
     ends = [_clipped(whole.limits(at.multiplier), groups)]
     for pick in (0, -1):
-        filled = [group.with_undecided_at(group.values[pick]) for group in groups]
-        extreme = combine(filled, traffic=target == "traffic", exact=exact, slopes=slopes)
+        filled, plain = ([group.with_undecided_at(group.values[pick]) for group in some] for some in (groups, strata))
+        extreme = options.combined(filled, options.alone(plain))
         ends.append(_clipped(extreme.limits(at.multiplier), groups))
     return Interval(min(end.low for end in ends), max(end.high for end in ends))
 
 
-def _human_only(strata: Sequence[Group], whole: Combined, level: float, target: str, exact: bool) -> HumanOnly | None:
-    if _unlabelled(strata):
-        return None
-    alone = combine(strata, traffic=target == "traffic", exact=exact)
-    if alone.too_few:
+def _human_only(alone: Combined | None, strata: Sequence[Group], whole: Combined, level: float) -> HumanOnly | None:
+    if alone is None or alone.too_few:
         return None
     z = z_value(level)
     width, judged = alone.limits(z).half_width, whole.limits(z).half_width
     return HumanOnly(alone.point, _clipped(alone.limits(z), strata), 1 - judged / width if width else 0.0)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How groups are combined; `bounded` says that cells may not make the interval wider than the strata alone."""
+
+    traffic: bool
+    exact: bool
+    slopes: Mapping[str, Slope]
+    bounded: bool
+
+    def combined(self, groups: Sequence[Group], alone: Combined | None) -> Combined:
+        whole = combine(groups, traffic=self.traffic, exact=self.exact, slopes=self.slopes)
+        return no_wider(whole, alone) if alone and self.bounded and not self.slopes else whole
+
+    def alone(self, strata: Sequence[Group]) -> Combined | None:
+        """Without the judge's help; None while a stratum has no label."""
+        return None if _unlabelled(strata) else combine(strata, traffic=self.traffic, exact=self.exact)
 
 
 def _judge_only(pool: Pool, spec: Estimand, side: Side | None, level: float) -> JudgeOnly | None:
@@ -230,10 +248,11 @@ def _row(name: str, groups: Sequence[Group], fitted: Slope | None, z: float) -> 
     cells = [cell for group in groups for cell in group.cells]
     mean = low = high = None
     if not _unlabelled(groups):
-        whole = combine(groups)
-        mean = whole.point
+        one, *others = groups
+        whole = combine(groups) if others else None  # a single group is its own combination
+        mean = whole.point if whole else one.mean
         if all(group.categorical for group in groups):
-            limits = whole.limits(z)
+            limits = whole.limits(z) if whole else one.limits(z)
             low, high = limits.low, limits.high
     return Stratum(
         name=name,

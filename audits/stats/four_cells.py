@@ -90,7 +90,7 @@ def _share_estimand(name: CellName, scale: Scale) -> Estimand:
         values=lambda cell, scale: (0.0, 1.0),
         is_zero=lambda cell: not _possible(name, cell, scale),
         judged=lambda cell, scale, side: None,
-        post_stratified=False,
+        basis="strata",
         zero_needs_answer=True,
     )
 

@@ -34,7 +34,7 @@ class Group:
     def labels(self) -> int:
         return sum(self.counts.values())
 
-    @property
+    @cached_property
     def settled(self) -> int:
         return self.labels + self.undecided
 
@@ -42,12 +42,17 @@ class Group:
     def census(self) -> bool:
         return self.known or self.settled == self.size
 
-    @property
+    @cached_property
     def decidable(self) -> float:
         """Estimated share of cases that have an answer; a known case needs none, unless its estimand says so."""
         if self.known:
             return self.answered
         return self.labels / self.settled if self.settled else 1.0
+
+    @property
+    def decidable_size(self) -> float:
+        """N_h times the decidable share: never below `labels`, which the product of rounded shares can be."""
+        return self.size * self.labels / self.settled if self.settled else math.inf
 
     @cached_property
     def mean(self) -> float:
@@ -80,12 +85,14 @@ class Group:
         """Score limits of the mean among decidable cases."""
         if self.known or len(self.values) == 1:
             return Interval(self.values[0], self.values[0])
-        size = self.size * self.decidable if self.labels else math.inf
+        if self.census and self.labels:
+            return Interval(self.mean, self.mean)
         low, high = self.values[0], self.values[-1]
         if len(self.values) == 2:
-            return wilson_interval(self.counts.get(high, 0), self.labels, size, z).scaled(high - low, low)
+            unit = wilson_interval(self.counts.get(high, 0), self.labels, self.decidable_size, z)
+            return unit.scaled(high - low, low)
         plus, minus = self.counts.get(high, 0), self.counts.get(low, 0)
-        return paired_wilson_interval(plus, minus, self.labels, size, z).scaled(high)
+        return paired_wilson_interval(plus, minus, self.labels, self.decidable_size, z).scaled(high)
 
     def with_undecided_at(self, value: float) -> "Group":
         """Every undecided case counted as labelled with `value`."""
@@ -133,36 +140,51 @@ def _answered(cells: Sequence[Cell]) -> float:
 
 def strata_groups(pool: Pool, estimand: Estimand, side: Side | None) -> list[Group]:
     """The plan's strata as they are; where a stratum holds structural zeros, those are a group of their own."""
-    groups = []
-    for stratum in pool.strata:
-        cells = [cell for cell in pool.cells if cell.stratum == stratum]
+    groups: list[Group] = []
+    by_stratum: dict[str, list[Cell]] = {}
+    for cell in pool.cells:
+        by_stratum.setdefault(cell.stratum, []).append(cell)
+    for stratum, cells in by_stratum.items():
         zeros = [cell for cell in cells if estimand.is_zero(cell)]
         open_cells = [cell for cell in cells if not estimand.is_zero(cell)]
         groups += [_group(stratum, part, estimand, pool.scale, side) for part in (open_cells, zeros) if part]
     return groups
 
 
-def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
-    """Post-strata: the cells, the small ones merged with their nearest sibling in the stratum.
+def estimate_groups(
+    strata: Sequence[Group], pool: Pool, estimand: Estimand, side: Side | None, merge_below: int
+) -> tuple[list[Group], list[Merge]]:
+    """What the estimand is estimated from: the plan's strata (`strata_groups`), or post-strata inside them.
 
-    The cell with the fewest labels goes first. Its nearest sibling is the one whose verdicts are least far from its
-    own (distance on the scale, or the number of verdicts that differ on a nominal one), then the one with fewest
-    labels; all of them where that is a tie. The rule looks at counts, never at the labels, so that it cannot follow
-    the result. A fully settled cell is exact as it is and is never merged because it is small.
+    Post-strata are the cells, or the agreeing cells of a stratum and the disagreeing ones; small ones are merged with
+    their nearest sibling in the stratum. The one with the fewest labels goes first. Its nearest sibling is the one
+    whose verdicts are least far from its own (distance on the scale, or the number of verdicts that differ on a nominal
+    one), then the one with fewest labels; all of them where that is a tie. The rule looks at counts, never at the
+    labels, so that it cannot follow the result. What is settled wholly is exact as it is and is never merged because it
+    is small.
     """
-    groups, merges = [], []
-    for whole in strata_groups(pool, estimand, side):
-        if whole.known:
+    groups: list[Group] = []
+    merges: list[Merge] = []
+    for whole in strata:
+        if whole.known or estimand.basis == "strata":
             groups.append(whole)
             continue
-        clusters = _merged([(cell,) for cell in whole.cells], pool.scale, max(merge_below, 1))
-        for cluster in clusters:
+        first: list[_Cluster] = [(cell,) for cell in whole.cells]
+        if estimand.basis == "agreement":
+            first = _by_agreement(whole.cells)
+        for cluster in _merged(first, pool.scale, max(merge_below, 1)):
             names = tuple(_cell_name(cell) for cell in cluster)
             group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
             groups.append(group)
-            if len(cluster) > 1:
+            if not any(len(cluster) == len(one) and cluster[0] in one for one in first):
                 merges.append(Merge(whole.stratum, names, group.labels))
     return groups, merges
+
+
+def cell_groups(pool: Pool, estimand: Estimand, side: Side | None, merge_below: int) -> tuple[list[Group], list[Merge]]:
+    """Post-strata from the cells, whatever the estimand's own are; see `estimate_groups`."""
+    apart = replace(estimand, basis="cells")
+    return estimate_groups(strata_groups(pool, estimand, side), pool, apart, side, merge_below)
 
 
 _Cluster = tuple[Cell, ...]
@@ -170,6 +192,11 @@ _Cluster = tuple[Cell, ...]
 
 def _cell_name(cell: Cell) -> str:
     return f"{cell.old}→{cell.new}{' (identical)' if cell.structural_zero else ''}"
+
+
+def _by_agreement(cells: Sequence[Cell]) -> list[_Cluster]:
+    halves = [tuple(cell for cell in cells if (cell.old == cell.new) is agree) for agree in (True, False)]
+    return [half for half in halves if half]
 
 
 def _labels(cluster: Iterable[Cell]) -> int:

@@ -98,8 +98,10 @@ class Projector:
         policy: Policy,
         traffic: bool,
         exact: bool,
+        bound: Sequence[Expected] = (),
     ):
-        self.expected = list(expected)
+        """`bound` are the strata whose interval that of the cells in `expected` is never wider than."""
+        self.expected, self.bound = list(expected), list(bound)
         self.size = sum(one.group.size for one in expected)
         self.half_width, self.level, self.policy, self.exact = checked_width(half_width), level, policy, exact
         self.future = self._future_variance() / self.size if traffic else 0.0
@@ -118,18 +120,22 @@ class Projector:
         whole = self._stratum_sizes[name]
         return float(one.group.size) if n[name] >= whole else n[name] * one.group.size / whole
 
-    def _score(self, n: Mapping[str, int], z: float) -> Interval:
+    def _score(self, n: Mapping[str, int], z: float) -> float:
+        """Half-width of the score interval."""
+        return min(self._score_of(basis, n, z) for basis in (self.expected, self.bound) if basis)
+
+    def _score_of(self, basis: Sequence[Expected], n: Mapping[str, int], z: float) -> float:
         parts = [
             Part(one.group.size / self.size, one.mean, one.limits(self._labels(one, n), z))
-            for one in self.expected
+            for one in basis
             if not one.group.known
         ]
-        return mover(parts, extra=z * z * self.future)
+        return mover(parts, extra=z * z * self.future).half_width
 
     def _shown(self, n: Mapping[str, int], z: float) -> float:
         open_ones = [one for one in self.expected if not one.group.known and self._labels(one, n) < one.group.size]
         if not self.exact or len(open_ones) != 1 or len(open_ones[0].group.values) != 2:
-            return self._score(n, z).half_width
+            return self._score(n, z)
         group, labels = open_ones[0].group, int(self._labels(open_ones[0], n))
         low, high = group.values
         count = round(labels * open_ones[0].shares.get(high, 0.0))
@@ -140,7 +146,7 @@ class Projector:
     def at(self, n: Mapping[str, int]) -> Projection:
         """The projection at `n` settled labels in each stratum."""
         z = z_value(self.level)
-        fixed = self._score(n, z).half_width
+        fixed = self._score(n, z)
         if self.policy == "planned":
             shown = self._shown(n, z)
             return Projection(fixed, shown, shown <= self.half_width)

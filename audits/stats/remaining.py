@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from audits.stats.estimands import Side, estimand_for
-from audits.stats.groups import Group, cell_groups, strata_groups
+from audits.stats.checks import checked_choice, checked_count
+from audits.stats.estimands import Estimand, Side, estimand_for
+from audits.stats.groups import Group, estimate_groups, strata_groups
 from audits.stats.intervals import wilson_interval, z_value
 from audits.stats.policies import Policy, variance_at_width
 from audits.stats.pool import Pool
@@ -23,6 +24,7 @@ from audits.stats.projection import (
 from audits.stats.sizing import GreedyOrder, simple_pool_size
 
 State = Literal["ok", "reached", "cannot tell yet"]
+TARGETS = ("pool", "traffic")
 CURVE_POINTS = 12
 # The range answers "what if the variances are other than they look", so it takes the middle 80 % of what they may be.
 RANGE_LEVEL = 0.8
@@ -102,15 +104,20 @@ def remaining_audit(
     those so far. Never negative, never past the pool.
     """
     spec = estimand_for(pool, estimand, side)
-    groups = cell_groups(pool, spec, side, merge_below)[0] if spec.post_stratified else strata_groups(pool, spec, side)
+    checked_choice(target, "target", TARGETS)
+    checked_count(min_labels, "min_labels")
+    checked_count(merge_below, "merge_below")
+    strata = strata_groups(pool, spec, side)
+    groups, _ = estimate_groups(strata, pool, spec, side, merge_below)
     in_hand = {name: sum(c.settled for c in pool.cells if c.stratum == name) for name in pool.strata}
-    reason = _waiting(strata_groups(pool, spec, side), min_labels)
+    reason = _waiting(strata, min_labels)
     floors = _floors(groups, in_hand, min_labels)
     expected = expected_groups(groups, {})
-    plan = _Plan(half_width, level, policy, target == "traffic", exact and spec.exact, dict(costs or {}))
+    bound = _bound(strata, spec, merge_below)
+    plan = _Plan(half_width, level, policy, target == "traffic", exact and spec.exact, dict(costs or {}), bound)
     totals = plan.totals(expected, floors)
     total = _more(totals, in_hand)
-    ends = [_more(plan.totals([_shifted(one, up) for one in expected], floors), in_hand) for up in (False, True)]
+    ends = [_more(plan.shifted(up).totals(_all_shifted(expected, up), floors), in_hand) for up in (False, True)]
     state: State = "cannot tell yet" if reason else "reached" if total == 0 else "ok"
     return Sizing(
         state=state,
@@ -190,6 +197,10 @@ class _Plan:
     traffic: bool
     exact: bool
     costs: Mapping[str, float]
+    bound: Sequence[Expected] = ()
+
+    def shifted(self, upwards: bool) -> "_Plan":
+        return replace(self, bound=_all_shifted(self.bound, upwards))
 
     def projector(self, expected: Sequence[Expected]) -> Projector:
         return Projector(
@@ -199,6 +210,7 @@ class _Plan:
             policy=self.policy,
             traffic=self.traffic,
             exact=self.exact,
+            bound=self.bound,
         )
 
     def totals(self, expected: Sequence[Expected], floors: Mapping[str, int]) -> dict[str, int]:
@@ -249,6 +261,16 @@ def _floors(groups: Sequence[Group], in_hand: Mapping[str, int], min_labels: int
         if not group.known:
             sizes[group.stratum] = sizes.get(group.stratum, 0) + group.size
     return {name: max(n, min(min_labels, sizes.get(name, 0))) for name, n in in_hand.items()}
+
+
+def _bound(strata: Sequence[Group], spec: Estimand, merge_below: int) -> list[Expected]:
+    """The strata that an interval from cells is never wider than, under the same conditions as in `estimate`."""
+    bounded = merge_below > 0 and spec.basis != "strata" and all(group.categorical for group in strata)
+    return expected_groups(strata, {}) if bounded else []
+
+
+def _all_shifted(expected: Sequence[Expected], upwards: bool) -> list[Expected]:
+    return [_shifted(one, upwards) for one in expected]
 
 
 def _shifted(one: Expected, upwards: bool) -> Expected:

@@ -21,7 +21,8 @@ class Slice:
     """One slice. `family` is the number of slices looked at, with or without enough labels.
 
     `p_value` is that of the null value by inverting the fixed-n interval, `adjusted` Holm's over the family; `differs`
-    says that the null is rejected at the level of the plan after adjustment. None while the slice is too early.
+    says that the null is rejected at the level of the plan after adjustment. None while the slice is too early, and
+    where there is no null.
     """
 
     name: str
@@ -38,7 +39,7 @@ def slice_estimates(
     estimand: str,
     side: Side | None = None,
     level: float = 0.95,
-    null: float = 0.0,
+    null: float | None = 0.0,
     min_labels: int = MIN_LABELS,
     merge_below: int = MERGE_BELOW,
 ) -> list[Slice]:
@@ -52,7 +53,7 @@ def slice_estimates(
     estimand, side, level, min_labels, merge_below
         As in `estimate`.
     null : float
-        The value a slice is tested against: 0 for a difference.
+        The value a slice is tested against: 0 for a difference; None tests nothing, as for a level.
 
     Returns
     -------
@@ -79,7 +80,9 @@ def slice_estimates(
 
     estimates = {name: at(pool, level) for name, pool in pools.items()}
     p_values = {
-        name: _p_value(partial(at, pools[name]), null) for name, found in estimates.items() if found.state == "ok"
+        name: _p_value(partial(at, pools[name]), null)
+        for name, found in estimates.items()
+        if null is not None and found.state == "ok"
     }
     adjusted = dict(zip(pools, holm([p_values.get(name, 1.0) for name in pools]), strict=True))
     return [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from celery import Celery
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from adjudication.services.settlements import item_settle
 from audits.models import Audit, Draw, Look
@@ -61,6 +62,17 @@ def test_burst_of_settlements_costs_one_look(project: Project) -> None:
     look = Look.objects.get()
     assert (look.watermark, look.labels, look.at, look.code_version) == (7, 7, NOW, VERSION)
     assert look.registration == audit.registrations.get()
+
+
+def test_look_reads_the_draws_in_one_aggregate_query_whatever_their_number(project: Project) -> None:
+    audit = _registered(project, number=12, half_width=0.05)
+    counts = []
+    for settled in (1, 6, 5):
+        _settle(audit, settled)
+        with CaptureQueriesContext(connection) as queries:
+            assert _bring_up(audit) == 1
+        counts.append(sum("audits_draw" in query["sql"] for query in queries.captured_queries))
+    assert counts == [1, 1, 1]
 
 
 def test_look_at_a_census_is_exact(project: Project) -> None:

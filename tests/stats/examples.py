@@ -55,6 +55,20 @@ def mirrored(pool):
     return Pool(tuple(cells), pool.kind, pool.scale)
 
 
+def noise(labels):
+    """A judge that is noise: the same references in every cell, 4 % of 2,000 cases better and 4 % worse."""
+    share = {("fail", "pass"): 0.04, ("pass", "fail"): 0.04, ("pass", "pass"): 0.6, ("fail", "fail"): 0.32}
+    cells = [("fail", "fail", 300), ("pass", "pass", 1100), ("fail", "pass", 300), ("pass", "fail", 300)]
+    return Pool(
+        tuple(
+            Cell("all", old, new, size, {key: round(part * size * labels / 2000) for key, part in share.items()})
+            for old, new, size in cells
+        ),
+        "version_upgrade",
+        BINARY,
+    )
+
+
 @st.composite
 def pools(draw, kind, *, census=False, undecided=True, scale=("fail", "pass")):
     """A pool of one or two agreeing and disagreeing strata with random sizes and labels, each stratum with a label."""

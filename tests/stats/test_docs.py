@@ -1,16 +1,20 @@
 """docs/methods.md names everything that is registered, and its worked tables are what the code gives."""
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from audits.secondary import slice_findings
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
+from audits.stats.groups import Merge
 from audits.stats.intervals import hypergeometric_interval, hypergeometric_tails, wilson_interval, z_value
 from audits.stats.policies import POLICIES
-from audits.stats.result import Estimate, Stratum
-from tests.stats.examples import swap
+from audits.stats.remaining import Point, Sizing
+from audits.stats.result import Estimate, HumanOnly, JudgeOnly, Stratum
+from tests.stats.examples import noise, swap
 
 METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
 SWAP = swap(disagree=(200, {"pass": 70, "fail": 30}), agree=(1800, {"pass": 57, "fail": 3}))
@@ -21,9 +25,32 @@ def test_every_estimand_and_policy_is_documented(name):
     assert f"`{name}`" in METHODS
 
 
-@pytest.mark.parametrize("field", [field.name for result in (Estimate, Stratum) for field in fields(result)])
-def test_every_field_of_the_result_is_documented(field):
+def documented(heading):
+    """The names in the first column of the table under a heading."""
+    table = METHODS.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return {
+        name for row in table.splitlines() if row.startswith("| `") for name in re.findall("`(.*?)`", row.split("|")[1])
+    }
+
+
+@pytest.mark.parametrize(
+    ("result", "heading"), [(Estimate, "Fields of `Estimate.as_dict()`"), (Sizing, "Fields of `size --json`")]
+)
+def test_fields_of_a_result_are_those_documented(result, heading):
+    assert documented(heading) == {field.name for field in fields(result)}
+
+
+@pytest.mark.parametrize(
+    "field", [field.name for part in (Stratum, HumanOnly, JudgeOnly, Merge, Point) for field in fields(part)]
+)
+def test_every_field_of_a_part_is_documented(field):
     assert f"`{field}`" in METHODS.partition("## Fields of")[2]
+
+
+def test_fields_of_a_slice_are_those_documented():
+    sentence = METHODS.partition("Fields of each: ")[2].partition(";")[0]
+    (found,) = slice_findings({"all": SWAP}, estimand="accuracy_difference", side=None, level=0.95)
+    assert re.findall("`(.*?)`", sentence) == list(found)
 
 
 def test_worked_table_of_wilson_is_what_the_code_gives():
@@ -55,3 +82,12 @@ def test_worked_table_of_undecided_cases_is_what_the_code_gives():
     found = estimate(pool, estimand="accuracy_difference")
     assert f"{found.point:.6f}, interval {found.interval.low:.6f} to {found.interval.high:.6f}" in METHODS
     assert (found.worst_case.low, found.worst_case.high) == pytest.approx((0.006, 0.07), abs=1e-9)
+
+
+@pytest.mark.parametrize("labels", [200, 400])
+def test_worked_table_of_a_noisy_judge_is_what_the_code_gives(labels):
+    shown = estimate(noise(labels), estimand="success_difference")
+    apart = estimate(noise(labels), estimand="success_difference", merge_below=0)
+    widths = (apart.interval, shown.human_only.interval, shown.interval)
+    cells = [f"{one.half_width:.4f}" for one in widths] + [f"{-100 * apart.human_only.gain:.0f} %"]
+    assert f"| {labels} | {' | '.join(cells)} |" in METHODS

@@ -1,7 +1,12 @@
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audits.stats.pool import Cell, Pool, Scores, Waiting, settled_prefix
+from audits.stats.columns import Coded, settled_prefix
+from audits.stats.pool import Cell, Pool, Scores, Waiting
 from core.errors import InputError
 from tests.stats.examples import BINARY
 
@@ -118,3 +123,80 @@ def test_columns_of_different_length_are_refused_by_name():
         table(new=["fail"] * 5)
     with pytest.raises(InputError, match=r"position: columns differ"):
         table(position=[0, 1])
+
+
+@st.composite
+def rows(draw):
+    """Rows of an upgrade in two strata, some drawn, some settled, some undecided, in any order."""
+    names = st.sampled_from(["pass", "fail"])
+    frame = draw(st.lists(st.tuples(st.sampled_from("ab"), names, names, st.booleans()), min_size=1, max_size=40))
+    position = np.full(len(frame), -1)
+    for stratum in "ab":
+        own = [row for row, one in enumerate(frame) if one[0] == stratum]
+        for place, row in enumerate(draw(st.permutations(own))[: draw(st.integers(0, len(own)))]):
+            position[row] = place
+    key = st.one_of(st.none(), st.tuples(names, names))
+    reference = [draw(key) for _ in frame]
+    settled = [draw(st.booleans()) for _ in frame]
+    return frame, position, reference, settled
+
+
+@given(rows())
+def test_cells_and_what_waits_are_those_of_counting_row_by_row(table):
+    frame, position, reference, settled = table
+    stratum, old, new, identical = zip(*frame, strict=True)
+    score = np.arange(1.0, len(frame) + 1)
+    columns = {"reference": reference, "settled": settled, "position": position, "identical": identical}
+    pool = Pool.from_arrays(
+        kind="version_upgrade", scale=BINARY, stratum=stratum, old=old, new=new, score=score, **columns
+    )
+    coded = Pool.from_arrays(
+        kind="version_upgrade",
+        scale=BINARY,
+        stratum=Coded(np.array(["ab".index(one) for one in stratum], dtype=np.int8), ("a", "b")),
+        old=Coded.of(old),
+        new=Coded.of(new),
+        score=score,
+        **(columns | {"reference": Coded.of(reference)}),
+    )
+    counts = {
+        row
+        for row, one in enumerate(frame)
+        if position[row] >= 0
+        and all(settled[k] for k in range(len(frame)) if frame[k][0] == one[0] and 0 <= position[k] <= position[row])
+    }
+    for found in (pool, coded):
+        assert found.size == len(frame)
+        for cell in found.cells:
+            identity = (cell.stratum, cell.old, cell.new, cell.structural_zero)
+            inside = [row for row, one in enumerate(frame) if one == identity]
+            labels = Counter(reference[row] for row in inside if row in counts)
+            assert (cell.size, cell.undecided) == (len(inside), labels.pop(None, 0))
+            assert dict(cell.labels) == labels
+            assert (cell.scores.total, cell.scores.squares) == (sum(score[inside]), sum(score[inside] ** 2))
+        for name in set(stratum):
+            early = [
+                r
+                for r, one in enumerate(frame)
+                if one[0] == name and position[r] >= 0 and settled[r] and r not in counts
+            ]
+            gaps = [
+                r
+                for r, one in enumerate(frame)
+                if one[0] == name and early and not settled[r] and 0 <= position[r] < max(position[early])
+            ]
+            assert found.waiting[name] == Waiting(len(early), len(gaps))
+
+
+def test_codes_without_a_name_are_refused_with_the_code():
+    with pytest.raises(InputError, match=r"no name.*found '2'.*-1 to 1"):
+        Coded(np.array([0, 2]), ("a", "b"))
+    with pytest.raises(InputError, match="found '-2'"):
+        Coded(np.array([0, -2]), ("a", "b"))
+    with pytest.raises(InputError, match=r"whole numbers.*float64"):
+        Coded(np.array([0.0]), ("a",))
+
+
+def test_case_without_a_stratum_or_verdict_is_refused():
+    with pytest.raises(InputError, match="new: every case has one"):
+        table(new=["fail", None, "pass", "pass", "pass", "pass"])

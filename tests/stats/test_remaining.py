@@ -2,11 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.stats.estimands import estimand_for
 from audits.stats.estimate import estimate
+from audits.stats.groups import cell_groups, strata_groups
 from audits.stats.policies import look, variance_at_width
+from audits.stats.projection import Projector, expected_groups
 from audits.stats.remaining import plan_sizing, remaining_audit
 from audits.stats.sizing import simple_pool_size
-from tests.stats.examples import swap
+from tests.stats.examples import noise, swap
 
 HALFWAY = swap(disagree=(200, {"pass": 20, "fail": 10}), agree=(1800, {"pass": 29, "fail": 1}))
 
@@ -86,3 +89,19 @@ def test_plan_of_a_swap_saves_about_the_agreement_rate():
 def test_variance_at_width_is_where_the_policy_has_that_width(policy):
     variance = variance_at_width(policy, level=0.95, half_width=0.03)
     assert look(policy, variance, half_width=0.03).multiplier * variance**0.5 == pytest.approx(0.03, rel=1e-9)
+
+
+def test_forecast_of_cells_is_never_wider_than_that_of_their_strata():
+    pool = noise(200)
+    cells = expected_groups(cell_groups(pool, estimand_for(pool, "success_difference"), None, 10)[0], {})
+    strata = expected_groups(strata_groups(pool, estimand_for(pool, "success_difference"), None), {})
+    options = {"half_width": 0.02, "level": 0.95, "policy": "planned", "traffic": False, "exact": False}
+    apart, alone, both = (
+        Projector(basis, bound=bound, **options).at({"all": 600}).half_width
+        for basis, bound in ((cells, ()), (strata, ()), (cells, strata))
+    )
+    assert both == alone < apart
+    found = remaining_audit(pool, estimand="success_difference", half_width=0.02)
+    as_they_are = remaining_audit(pool, estimand="success_difference", half_width=0.02, merge_below=0)
+    assert found.half_width == pytest.approx(Projector(strata, **options).at(found.n).half_width, abs=1e-12)
+    assert found.total_more < as_they_are.total_more
