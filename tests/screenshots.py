@@ -35,7 +35,7 @@ class Picture:
 
 
 PICTURES = (
-    Picture("review", "reviewer-1", "review", WIDE, ("2", "b")),
+    Picture("review", "reviewer-1", "review", WIDE, ("2",)),
     Picture("review-phone", "reviewer-1", "review", PHONE),
     Picture("settle-dark", "adjudicator", "review", DARK),
     Picture("monitor", "lead", "audits/grader-swap/monitor", WIDE, wait_for="img[src*=chart]"),
