@@ -112,3 +112,20 @@ def undoable(author: Author, now: datetime) -> Lease | None:
 
 def draft_of(item: Item, author: Author) -> Draft | None:
     return Draft.objects.filter(item=item, author=author).first()
+
+
+def has_reviewer_left(item: Item) -> bool:
+    """Whether somebody may still review this item who has neither answered nor skipped it.
+
+    Adjudicators count where there are two: one of them is left for what may become a conflict.
+    """
+    done = set(item.skips.values_list("author", flat=True)) | set(
+        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
+    )
+    members = Membership.objects.filter(project=item.queue.project_id)
+    for role, free in ((Role.REVIEWER, 0), (Role.ADJUDICATOR, 1)):
+        users = members.filter(role=role).values("user")
+        authors = Author.objects.filter(project=item.queue.project_id, user__in=users)
+        if authors.exclude(pk__in=done).count() > free:
+            return True
+    return False

@@ -30,9 +30,14 @@ def target_half_width(plan: Mapping[str, Any]) -> float | None:
     return min(widths, default=None)
 
 
+def sizing_of(audit: Audit) -> DraftSizing | None:
+    """What was computed for the plan as it is now."""
+    return DraftSizing.objects.filter(audit=audit, manifest_hash=audit.manifest_hash).first()
+
+
 def half_width_of(audit: Audit) -> float | None:
     """The same, as it was computed when the audit was opened."""
-    sizing = DraftSizing.objects.filter(audit=audit).only("half_width").first()
+    sizing = sizing_of(audit)
     return sizing.half_width if sizing else target_half_width(audit.plan)
 
 
@@ -64,6 +69,7 @@ def may_extend(plan: Mapping[str, Any], result: Mapping[str, Any] | None, drawn:
     its target width, never because of the value; without a target its end is the number of labels."""
     if result is None or plan["policy"] == "anytime":
         return True
-    if plan["policy"] == "planned" and target_half_width(plan) is None:
+    has_target = bool(plan["half_width"] or plan["detectable_difference"])
+    if plan["policy"] == "planned" and not has_target:
         return not has_stopped(plan, result, drawn)
     return not result["final"]

@@ -50,8 +50,8 @@ def password_set(*, author: Author, password: str) -> None:
 
 
 @transaction.atomic
-def imported_author(*, project: Project, pseudonym: str) -> Author:
-    """The author of labels that came in a file under this name."""
-    return Author.objects.get_or_create(
-        project=project, pseudonym=f"imported: {pseudonym}", defaults={"kind": AuthorKind.IMPORTED}
-    )[0]
+def imported_author(*, project: Project, name: str | None) -> Author:
+    """The author of labels that came in a file under this name; None: whoever filled its final column."""
+    # The final column's author has no colon, so that no name of a file can be taken for it.
+    pseudonym = "imported final decision" if name is None else f"imported: {name}"
+    return Author.objects.get_or_create(project=project, pseudonym=pseudonym, defaults={"kind": AuthorKind.IMPORTED})[0]

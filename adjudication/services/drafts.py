@@ -30,7 +30,7 @@ def draft_save(
     """
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
-    Item.objects.select_for_update().get(pk=lease.item_id)
+    Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     lease.refresh_from_db(fields=["ended_at", "end", "expires_at"])
     if lease.end in (LeaseEnd.SUBMITTED, LeaseEnd.SKIPPED):
         return True  # a save that arrives after the answer it belongs to

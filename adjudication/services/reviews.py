@@ -21,14 +21,15 @@ from adjudication.models import (
     SlotState,
 )
 from adjudication.reasons import check_reasons
+from adjudication.selectors import has_reviewer_left
 from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
-from core.access import role_of
+from core.access import require_role
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
-from core.models import Author, Membership, Role
+from core.models import Author, Role
 from core.texts import require_storable
 
 LONGEST_CODE = 60
@@ -53,12 +54,15 @@ def review_submit(
     Sent twice, it is stored once: the first answer comes back. Raises `Refused` where the lease was
     lost to somebody else.
     """
-    item = Item.objects.select_for_update().select_related("queue__rubric").get(pk=lease.item_id)
+    # The item alone: a lock on its queue would let answers in only one by one from their very start.
+    locked = Item.objects.select_for_update(no_key=True, of=("self",))
+    item = locked.select_related("queue__rubric").get(pk=lease.item_id)
     lease = Lease.objects.select_related("slot").get(pk=lease.pk)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
     if lease.end == LeaseEnd.SUBMITTED:
         return Review.objects.filter(item=item, author=actor).latest("revision")
+    require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)  # it may have been taken since the claim
     check_answers(item, answers)
     check_words(reasons, rationale)
     check_reasons(reasons, rationale)
@@ -116,22 +120,12 @@ def _slot_answered(slot: Slot) -> bool:
 def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -> None:
     """Pass an item on. It goes first to the next reviewer, and after all have skipped it to the adjudicator."""
     require_storable("reason", reason)
-    item = Item.objects.select_for_update().get(pk=lease.item_id)
+    item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
     Slot.objects.filter(pk=lease.slot_id).update(urgent=True)
     event_record(name="adjudication.item-skipped", actor=actor, now=now, payload={"item": item.pk})
-    if item.state == ItemState.OPEN and lease.slot.kind == SlotKind.REVIEW and _all_have_skipped(item, actor):
+    if item.state == ItemState.OPEN and lease.slot.kind == SlotKind.REVIEW and not has_reviewer_left(item):
         item_to_adjudicator(item=item, now=now, actor=actor)
-
-
-def _all_have_skipped(item: Item, actor: Author) -> bool:
-    """Whether no reviewer is left who has neither skipped nor answered this item."""
-    reviewers = Membership.objects.filter(project=item.queue.project_id, role=Role.REVIEWER).values("user")
-    left = Author.objects.filter(project=item.queue.project_id, user__in=reviewers)
-    done = set(item.skips.values_list("author", flat=True)) | set(
-        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
-    )
-    return role_of(actor) == Role.REVIEWER and not left.exclude(pk__in=done).exists()

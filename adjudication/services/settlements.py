@@ -17,6 +17,7 @@ from adjudication.models import (
     SlotKind,
     SlotState,
 )
+from adjudication.selectors import has_reviewer_left
 from adjudication.states import item_move
 from core.events import event_record
 from core.models import Author
@@ -41,7 +42,10 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
             item=item, how=SettlementHow.ADJUDICATED, decision=decisions[adjudications[-1].pk], actor=actor, now=now
         )
         return
-    if item.state == ItemState.CONFLICT or item.slots.filter(state=SlotState.OPEN).exists():
+    if item.state == ItemState.CONFLICT:
+        return
+    if item.slots.filter(state=SlotState.OPEN).exists():
+        _wait_for_another(item, actor, now)
         return
     first, *others = [decisions[review.pk] for review in reviews]
     if any(other != first for other in others):
@@ -49,9 +53,16 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
     elif None in first.values() and len(reviews) < ENOUGH_TO_SAY_CANNOT_JUDGE:
         # One person alone does not declare a case underspecified.
         _slot_add(item, SlotKind.REVIEW)
+        _wait_for_another(item, actor, now)
     else:
         how = SettlementHow.UNANIMOUS if others else SettlementHow.SINGLE
         item_settle(item=item, how=how, decision=first, actor=actor, now=now)
+
+
+def _wait_for_another(item: Item, actor: Author, now: datetime) -> None:
+    """A further answer is needed: where nobody is left to give it, the adjudicator decides."""
+    if item.state == ItemState.OPEN and not has_reviewer_left(item):
+        item_to_adjudicator(item=item, actor=actor, now=now)
 
 
 def item_to_adjudicator(*, item: Item, actor: Author, now: datetime) -> None:

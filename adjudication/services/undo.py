@@ -28,7 +28,7 @@ def review_undo(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     Nothing is unsaid: the review stays with a withdrawal beside it, and a decision that it made stays in
     force until another replaces it. Refused once others have worked on from it.
     """
-    item = Item.objects.select_for_update().get(pk=lease.item_id)
+    item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     lease = Lease.objects.select_related("slot").get(pk=lease.pk)
     review = standing_review(item, actor)
     if lease.author_id != actor.pk:

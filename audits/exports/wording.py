@@ -106,7 +106,7 @@ def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | Non
     if remaining["state"] == "reached":
         return f"No more labels are needed for {goal}."
     if remaining["state"] == "cannot tell yet":
-        return f"How many more labels reach {goal} cannot be told yet: {remaining['reason']}."
+        return f"How many more labels reach {goal}: {remaining['reason']}."
     least, most = remaining["least"], remaining["most"]
     return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
 

@@ -79,10 +79,11 @@ def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now
 
 def _lock(audit: Audit) -> None:
     """Imports and extensions of an audit go one after the other. Items are locked before any settlement is
-    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other."""
-    Audit.objects.select_for_update().get(pk=audit.pk)
+    numbered, the order in which a submit takes its locks: otherwise the two could wait for each other.
+    `no_key`, because whoever claims a slot holds it while the lease's foreign key asks for the item."""
+    Audit.objects.select_for_update(no_key=True).get(pk=audit.pk)
     unsettled = audit.queue.items.exclude(state=ItemState.SETTLED).order_by("pk")
-    for _ in unsettled.select_for_update().values_list("pk").iterator():
+    for _ in unsettled.select_for_update(no_key=True).values_list("pk").iterator():
         pass
 
 
@@ -180,13 +181,13 @@ def _import_chunk(
     _refuse_unanswered(rows, artifacts, file)
     items = _items(audit, rows, artifacts)
     authors = {
-        name: imported_author(project=audit.project, pseudonym=name).pk
+        name: imported_author(project=audit.project, name=name).pk
         for name in sorted({author for row in rows for labels in row.rows for author in labels.authors})
     }
     return labels_import(
         queue=audit.queue,
         rows=[_answers(audit, row, items[row.case], artifacts[row.case], authors) for row in rows],
-        adjudicator=imported_author(project=audit.project, pseudonym=FINAL),
+        adjudicator=imported_author(project=audit.project, name=None),
         file=file,
         actor=actor,
         now=now,

@@ -204,7 +204,7 @@ def audit_extend(*, audit: Audit, labels: Mapping[str, int], actor: Author, now:
     What was drawn and served stays as it is, in its order.
     """
     require_registered(audit)
-    Audit.objects.select_for_update().get(pk=audit.pk)
+    Audit.objects.select_for_update(no_key=True).get(pk=audit.pk)
     wanted = extended_sample(audit, labels)
     rows = frame_of(audit.frame)
     return _draw(audit, audit.frame, rows, wanted, actor, now)

@@ -25,7 +25,7 @@ def project(db: None) -> Project:
 def _row(item: Item, given: Mapping[str, Mapping[int, str]], row: int = 1) -> ImportedAnswers:
     project = item.queue.project
     authors = {
-        imported_author(project=project, pseudonym=name).pk: labels for name, labels in given.items() if name != "final"
+        imported_author(project=project, name=name).pk: labels for name, labels in given.items() if name != "final"
     }
     artifacts = tuple(item.shown.order_by("artifact__system_version").values_list("artifact", flat=True))
     return ImportedAnswers(item=item, artifacts=artifacts, by_author=authors, final=given.get("final", {}), row=row)
@@ -35,7 +35,7 @@ def _import(queue: Queue, *rows: ImportedAnswers) -> Imported:
     return labels_import(
         queue=queue,
         rows=rows,
-        adjudicator=imported_author(project=queue.project, pseudonym="adjudicated"),
+        adjudicator=imported_author(project=queue.project, name=None),
         file="labels.csv",
         actor=operator_of(queue.project),
         now=NOW,
@@ -73,8 +73,12 @@ def test_labels_settle_an_item_by_who_agrees(
     queue = factories.make_queue(project, 1)
     report = _take_in(queue, given)
     assert _outcome(queue) == outcome
+    voices = len([name for name in given if name != "final"])
     assert report == Imported(
-        reviews=reviews, settled={how: 1 for how, _ in outcome}, waiting=0 if outcome else 1, duplicate=0
+        reviews=voices,
+        adjudications=reviews - voices,
+        settled={how: 1 for how, _ in outcome},
+        waiting=0 if outcome else 1,
     )
     assert (Review.objects.count(), Label.objects.count()) == (reviews, reviews)
     assert queue.items.get().state == (ItemState.SETTLED if outcome else ItemState.OPEN)
@@ -127,7 +131,7 @@ def test_further_author_of_a_settled_item_is_surplus(project: Project) -> None:
     queue = factories.make_queue(project, 1)
     _take_in(queue, {"a": "pass", "b": "pass"})
     report = _take_in(queue, {"a": "pass", "b": "pass", "c": "fail"})
-    assert report == Imported(reviews=1, duplicate=2)
+    assert report == Imported(reviews=1, surplus=1, duplicate=2)
     assert list(Review.objects.order_by("pk").values_list("surplus", flat=True)) == [False, False, True]
     assert _outcome(queue) == [("unanimous", "pass")]
 

@@ -171,7 +171,7 @@ def test_leads_and_owners_are_not_served(project: Project, queue: Queue, role: R
 def test_nobody_without_a_role_is_served(project: Project, queue: Queue, ann: Author) -> None:
     assert ann.user is not None
     ann.user.memberships.all().delete()
-    for author in (operator_of(project), imported_author(project=project, pseudonym="x"), ann):
+    for author in (operator_of(project), imported_author(project=project, name="x"), ann):
         with pytest.raises(Refused, match="may not do this"):
             slot_claim(queue=queue, actor=author, now=NOW)
 

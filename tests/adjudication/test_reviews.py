@@ -4,11 +4,23 @@ from typing import Any
 
 import pytest
 
-from adjudication.models import Item, Label, Queue, Reference, Review, Settlement, SlotKind, SlotState
+from adjudication.models import (
+    Item,
+    ItemState,
+    Label,
+    Queue,
+    Reference,
+    Review,
+    Settlement,
+    SettlementHow,
+    SlotKind,
+    SlotState,
+)
 from adjudication.services.leases import slot_claim
 from adjudication.services.reviews import item_skip, review_submit
-from core.errors import InputError
+from core.errors import InputError, Refused
 from core.models import Author, Event, Project, Role
+from core.services import member_remove
 from tests import factories
 from tests.factories import MINUTE, NOW, answer, claim, submit
 
@@ -271,3 +283,25 @@ def test_settlement_numbers_run_per_queue(project: Project, people: dict[str, Au
     for queue in queues:
         queue.refresh_from_db()
         assert (queue.settled, [one.number for one in queue.settlements.order_by("pk")]) == (2, [1, 2])
+
+
+@pytest.mark.parametrize(("answers", "label"), [(1, None), (2, "pass")])
+def test_item_that_nobody_is_left_to_review_goes_to_the_adjudicator(
+    project: Project, answers: int, label: str | None
+) -> None:
+    queue = factories.make_queue(project, 1, answers=answers)
+    ann, dora = factories.make_person(project, "ann"), factories.make_person(project, "dora", Role.ADJUDICATOR)
+    answer(queue, ann, label)
+    assert queue.items.get().state == ItemState.CONFLICT
+    answer(queue, dora, "fail")
+    assert queue.settlements.get().how == SettlementHow.ADJUDICATED
+
+
+def test_answer_of_somebody_who_lost_the_role_is_refused(project: Project) -> None:
+    queue = factories.make_queue(project, 1)
+    ann = factories.make_person(project, "ann")
+    lease = claim(queue, ann)
+    member_remove(author=ann)
+    with pytest.raises(Refused, match="may not do this"):
+        submit(lease)
+    assert queue.items.get().reviews.count() == 0

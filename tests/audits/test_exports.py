@@ -83,6 +83,7 @@ def test_jsonl_says_exactly_what_is_stored(project: Project, tmp_path: Path) -> 
         "label": "fail",
         "value": 0.0,
         "how_settled": "single",
+        "labelled_by": "1 member",
         "settled_at": NOW.isoformat(),
         "how_sampled": "drawn",
         "stratum": "disagree",

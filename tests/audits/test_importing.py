@@ -176,7 +176,7 @@ def test_labels_joined_by_row_follow_the_order_of_the_case_file(project: Project
 
 
 def test_case_drawn_later_brings_the_label_it_has_already(project: Project, tmp_path: Path) -> None:
-    audit = _audit(project)
+    audit = _audit(project, policy="anytime", half_width=0.05)
     _take_in(audit, _file(tmp_path, _every_case(lambda n: "Yes" if n % 3 else "No")))
     assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW) == 1
     audit_extend(audit=audit, labels={"agree": 30}, actor=factories.operator(audit), now=NOW)

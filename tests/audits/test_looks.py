@@ -136,7 +136,7 @@ def test_final_monitored_look_closes_the_audit(project: Project) -> None:
     audit.queue.refresh_from_db()
     assert audit.queue.settled == 60 > finals[0].watermark
     assert not look_is_due(audit)
-    with pytest.raises(Refused, match="final look"):
+    with pytest.raises(Refused, match="has come to the stop of its plan"):
         audit_extend(audit=audit, labels={"agree": 30}, actor=factories.operator(audit), now=NOW)
 
 

@@ -16,6 +16,7 @@ from audits.exports.wording import conclusion
 from audits.models import Audit, LookChart
 from audits.progress import progress_of
 from audits.services.registering import audit_register
+from audits.templatetags.figures import labels_used
 from core.models import Project
 from core.services import operator_of
 from tests.audits.views.conftest import NOW, Page, People, look, open_audit, settle
@@ -77,7 +78,7 @@ def test_interval_stands_with_its_policy_its_n_and_the_others_beside_it(watched:
         "monitored, final look: in force" if result["final"] else "monitored, not final: in force",
         "fixed n: valid only at the planned stop",
         "human labels only, fixed n",
-        f"n = {result['labels']} of {result['size']}; 95 % level",
+        f"n = {labels_used(result)} of {result['size']}; 95 % level",
         "Policy in force: monitored: any number of looks until the target width.",
         conclusion(result, half_width=0.02),
     ):

@@ -8,6 +8,7 @@ from django.test import Client
 
 from adjudication.models import Item
 from audits.exports.report import transition_tables
+from audits.exports.wording import interval_words
 from audits.models import Audit
 from audits.services.registering import audit_register
 from core.models import Project
@@ -85,7 +86,7 @@ def test_audit_under_way_says_how_many_are_left(watched: Audit, read: Page) -> N
     text = read("audits")
     assert f"{drawn - 1} of {drawn} drawn cases settled" in text
     assert f"1 of {drawn} drawn cases are still to be settled." in text or "The final look is made." in text
-    assert f"n = {watched.looks.get().labels} labels for" in text
+    assert f"<p>{interval_words(watched.looks.get().result)}</p>" in text
 
 
 def test_audit_short_of_its_target_is_sent_to_the_extension(project: Project, read: Page, tmp_path: Path) -> None:
@@ -104,7 +105,9 @@ def test_final_look_sends_to_the_report(registered: Audit, read: Page) -> None:
     look(registered)
     assert registered.looks.get().final
     assert "The final look is made. Take the report and the anchors; more labels need a new plan." in read("audits")
-    assert "The final look is made: more labels need a new plan, in another audit." in read("audits/swap-1/extend")
+    assert "The audit has come to the stop of its plan: more labels need a new plan, in another audit." in read(
+        "audits/swap-1/extend"
+    )
 
 
 def test_long_list_is_paged(
