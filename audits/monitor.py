@@ -32,9 +32,8 @@ def watch_mark(audit: Audit, now: datetime) -> str:
     return text_hash(f"{audit.state} {looks} {charts} {event} {leases}")[:MARK]
 
 
-def monitor_context(audit: Audit, now: datetime) -> dict[str, Any]:
-    # The mark is read first: what changes while the rest is read brings the next fragment.
-    mark = watch_mark(audit, now)
+def monitor_context(audit: Audit, mark: str, now: datetime) -> dict[str, Any]:
+    """All that is shown. The mark was read before: what changes while this is read brings the next fragment."""
     standing, half_width = standing_of(audit), half_width_of(audit)
     look, chart = standing.look, chart_of(audit)
     looks = list(looks_listed(audit)[: SHOWN + 1])

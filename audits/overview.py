@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
 from adjudication.models import Item, ItemState
@@ -167,4 +167,5 @@ def _failing(drafts: Sequence[Audit]) -> set[int]:
 
 
 def _undrawable(drafts: Sequence[Audit]) -> set[int]:
-    return set(DraftSizing.objects.filter(audit__in=drafts).exclude(problems=[]).values_list("audit", flat=True))
+    sizings = DraftSizing.objects.filter(audit__in=drafts, manifest_hash=F("audit__manifest_hash"))
+    return set(sizings.exclude(problems=[]).values_list("audit", flat=True))

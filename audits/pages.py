@@ -13,7 +13,7 @@ from audits.exports.report import judge_words, settled_how, side_rows, transitio
 from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, remaining_words, saving_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
-from audits.plans import half_width_of, may_extend
+from audits.plans import half_width_of, may_extend, sizing_of
 from audits.progress import progress_of
 from audits.selectors import last_look
 from core.errors import Problem
@@ -78,7 +78,7 @@ class StratumPlan:
 
 
 def plan_context(audit: Audit) -> dict[str, Any]:
-    sizing = DraftSizing.objects.filter(audit=audit).first()
+    sizing = sizing_of(audit)
     registrations = list(audit.registrations.select_related("actor").order_by("n"))
     context = audit_context(audit, "plan")
     rows = _drawn_rows(audit, registrations[-1].labels) if registrations else _sized_rows(sizing)

@@ -30,9 +30,14 @@ def target_half_width(plan: Mapping[str, Any]) -> float | None:
     return min(widths, default=None)
 
 
+def sizing_of(audit: Audit) -> DraftSizing | None:
+    """What was computed for the plan as it is now."""
+    return DraftSizing.objects.filter(audit=audit, manifest_hash=audit.manifest_hash).first()
+
+
 def half_width_of(audit: Audit) -> float | None:
     """The same, as it was computed when the audit was opened."""
-    sizing = DraftSizing.objects.filter(audit=audit).only("half_width").first()
+    sizing = sizing_of(audit)
     return sizing.half_width if sizing else target_half_width(audit.plan)
 
 

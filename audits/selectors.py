@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from adjudication.models import ItemState, Label, Reference, Settlement, SlotKind
@@ -89,8 +89,9 @@ def _best_label(audit: Audit) -> str:
 
 def standing_settlements(audit: Audit) -> QuerySet[Settlement]:
     """The decision in force of every settled item."""
-    latest = Settlement.objects.filter(queue=audit.queue).values("item").annotate(latest=Max("pk")).values("latest")
-    return Settlement.objects.filter(pk__in=latest)
+    # Said by what is not there: a list of the latest would be searched once for each item.
+    newer = Settlement.objects.filter(item=OuterRef("item"), pk__gt=OuterRef("pk"))
+    return Settlement.objects.filter(~Exists(newer), queue=audit.queue)
 
 
 def references_by_case(audit: Audit) -> dict[tuple[str, int], dict[int, str]]:

@@ -1,7 +1,7 @@
 """Charts as SVG, drawn on the server: one technology for page, report and file, no script in the browser."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from audits.models import Look
 
@@ -10,6 +10,8 @@ INK, BAND, TARGET, PAPER = "#1d3557", "#a8c5da", "#8a6d00", "#fbfaf7"
 MOST_DRAWN = 200  # more looks than this are nearer to each other than a line is wide
 MOST_POINTS = 60
 CHART_TITLE = "The interval against the number of settled labels, one look after another"
+
+Thing = TypeVar("Thing")
 
 
 def width_curve(looks: Sequence[Look], *, half_width: float | None, title: str) -> str:
@@ -48,8 +50,8 @@ def width_curve(looks: Sequence[Look], *, half_width: float | None, title: str) 
     return svg
 
 
-def evenly(looks: Sequence[Look], most: int) -> list[Look]:
+def evenly(things: Sequence[Thing], most: int) -> list[Thing]:
     """At most so many, evenly spaced, the first and the last among them."""
-    if len(looks) <= most:
-        return list(looks)
-    return [looks[round(place * (len(looks) - 1) / (most - 1))] for place in range(most)]
+    if len(things) <= most:
+        return list(things)
+    return [things[round(place * (len(things) - 1) / (most - 1))] for place in range(most)]

@@ -32,12 +32,13 @@ from judges.models import Comparison, Reader, Run
 from judges.summaries import summary_of
 
 MOST_LOOKS = 50
-MOST_ROWS = 200
+MOST_ROWS = 100
 
 
 def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     """Everything the report says, as plain values."""
-    return _data(audit, last_look(audit), progress_of(audit, now))
+    looks = list(looks_of(audit).values("watermark", "labels", "point", "low", "high"))
+    return _data(audit, last_look(audit), progress_of(audit, now)) | {"looks": looks}
 
 
 def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]:
@@ -67,17 +68,17 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "by_slice": look.slices if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
-        "looks": list(looks_of(audit).values("watermark", "labels", "point", "low", "high")),
     }
 
 
 def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
     """The page. `chart` is one that was drawn before; without it, it is drawn here."""
-    look, progress, looks = last_look(audit), progress_of(audit, now), list(looks_listed(audit).reverse())
+    look, progress = last_look(audit), progress_of(audit, now)
+    looks = list(looks_of(audit).values_list("pk", flat=True))
     data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
     if chart is None:
-        chart = width_curve(looks, half_width=half_width, title=CHART_TITLE)
+        chart = width_curve(list(looks_listed(audit).reverse()), half_width=half_width, title=CHART_TITLE)
     context = data | {
         "audit": audit,
         "made_at": now,
@@ -93,7 +94,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
         "labelled_by": list(data["labelled_by"].items()),
         "simulated": AuthorKind.SIMULATED in data["labelled_by"],
         "look": look,
-        "looks": evenly(looks, MOST_LOOKS),
+        "looks": looks_listed(audit).filter(pk__in=evenly(looks, MOST_LOOKS)).reverse(),
         "all_looks": len(looks),
         "cells": data["known_cells"],
         "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",

@@ -7,12 +7,14 @@ from core.records import AppendOnly
 
 class DraftSizing(AppendOnly):
     """What a draft's plan asks for, computed when the audit is opened: the plan page must not count pairs.
+    A draft follows its manifest, so there is one for each manifest that it had.
 
     `strata` lists {name, size, labels} in order; the widths and `saving` are null for a plan without a target,
     and all is empty where `problems` says why the plan cannot be drawn.
     """
 
-    audit = models.OneToOneField(Audit, models.PROTECT, related_name="sizing")
+    audit = models.ForeignKey(Audit, models.PROTECT, related_name="sizings")
+    manifest_hash = models.CharField(max_length=64, default="")
     strata = models.JSONField()
     half_width = models.FloatField(null=True)  # the plan's target
     projected = models.FloatField(null=True)  # half-width expected at these labels
@@ -20,6 +22,9 @@ class DraftSizing(AppendOnly):
     saving = models.FloatField(null=True)
     problems = models.JSONField(default=list)
     code_version = models.CharField(max_length=40)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "manifest_hash"], name="one_sizing_per_manifest")]
 
     def __str__(self) -> str:
         return f"sizing of {self.audit}"

@@ -18,7 +18,8 @@ from core.services import member_add, member_remove, operator_at, password_set, 
 from judges.models import Artifact
 
 PROJECT, AUDIT, SEED = "demonstration", "grader-swap", "2026"
-ANSWERED_BEFORE = 40
+# Enough for a first interval; then some more without the adjudicator, so that people find conflicts to settle.
+ANSWERED_BEFORE, LEFT_UNSETTLED = 110, 12
 PEOPLE = (
     ("owner", Role.OWNER),
     ("lead", Role.LEAD),
@@ -56,17 +57,11 @@ def demonstration_make(*, folder: Path, now: datetime) -> list[Account]:
     def truth(artifact: Artifact) -> str:
         return truths[artifact.case.case_id]
 
-    reviewers = [person for person in simulated_people(audit.project) if person.author.pseudonym != "simulated-dora"]
-    reviews_simulate(
-        queue=audit.queue,
-        people=reviewers,
-        truth=truth,
-        seed=SEED,
-        clock=timezone.now,
-        at_most=ANSWERED_BEFORE,
-    )
+    people = simulated_people(audit.project)
+    for present, answers in ((people, ANSWERED_BEFORE), (people[:-1], LEFT_UNSETTLED)):
+        reviews_simulate(queue=audit.queue, people=present, truth=truth, seed=SEED, clock=timezone.now, at_most=answers)
     # They leave: otherwise what real people pass on would wait for them.
-    for person in simulated_people(audit.project):
+    for person in people:
         member_remove(author=person.author)
     return people_add(project_ensure(name=PROJECT, now=now))
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from audits.allocation import first_sizing
 from audits.frames import frame_rows
 from audits.models import Audit, DraftSizing
-from audits.plans import strata_plan, target_half_width
+from audits.plans import sizing_of, strata_plan, target_half_width
 from audits.stats.remaining import Sizing
 from core.errors import InputError
 from core.version import VERSION
@@ -17,7 +17,7 @@ from judges.selectors import pairs_of
 
 def draft_size(*, audit: Audit) -> DraftSizing:
     """What the plan asks for, computed once. A plan that cannot be drawn is stored with its problems."""
-    existing = DraftSizing.objects.filter(audit=audit).first()
+    existing = sizing_of(audit)
     if existing is not None:
         return existing
     rows = frame_rows(audit.comparison, pairs_of(audit.comparison), strata_plan(audit))
@@ -33,7 +33,7 @@ def draft_size(*, audit: Audit) -> DraftSizing:
         content |= _widths(sizing) if half_width is not None else {}
     defaults = {"strata": [], "code_version": VERSION} | content
     with transaction.atomic():
-        return DraftSizing.objects.get_or_create(audit=audit, defaults=defaults)[0]
+        return DraftSizing.objects.get_or_create(audit=audit, manifest_hash=audit.manifest_hash, defaults=defaults)[0]
 
 
 def _widths(sizing: Sizing) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from core.access import ProjectRequest
 @require_GET
 def monitor(request: ProjectRequest, name: str) -> HttpResponse:
     audit = audit_or_404(request, name)
-    context = monitor_context(audit, timezone.now())
+    now = timezone.now()
+    context = monitor_context(audit, watch_mark(audit, now), now)
     context = audit_context(audit, "monitor", context["standing"]) | context
     return render(request, "audits/monitor.html", context)
 
@@ -24,9 +25,10 @@ def monitor(request: ProjectRequest, name: str) -> HttpResponse:
 def monitor_live(request: ProjectRequest, name: str) -> HttpResponse:
     """The part that moves: 204 while it is as the page has it."""
     audit, now = audit_or_404(request, name), timezone.now()
-    if request.GET.get("seen") == watch_mark(audit, now):
+    mark = watch_mark(audit, now)
+    if request.GET.get("seen") == mark:
         return HttpResponse(status=204)
-    return render(request, "audits/_monitor_live.html", monitor_context(audit, now))
+    return render(request, "audits/_monitor_live.html", monitor_context(audit, mark, now))
 
 
 @for_leads

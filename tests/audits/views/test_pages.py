@@ -8,9 +8,9 @@ from django.test import Client
 
 from adjudication.models import Item
 from audits.exports.report import transition_tables
+from audits.exports.wording import interval_words
 from audits.models import Audit
 from audits.services.registering import audit_register
-from audits.templatetags.figures import labels_used
 from core.models import Project
 from core.services import operator_of
 from tests.audits.views.conftest import NOW, Page, look, open_audit, settle
@@ -86,7 +86,7 @@ def test_audit_under_way_says_how_many_are_left(watched: Audit, read: Page) -> N
     text = read("audits")
     assert f"{drawn - 1} of {drawn} drawn cases settled" in text
     assert f"1 of {drawn} drawn cases are still to be settled." in text or "The final look is made." in text
-    assert f"n = {labels_used(watched.looks.get().result)} labels for" in text
+    assert f"<p>{interval_words(watched.looks.get().result)}</p>" in text
 
 
 def test_audit_short_of_its_target_is_sent_to_the_extension(project: Project, read: Page, tmp_path: Path) -> None:

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from audits.manifest import load_manifest
 from audits.models import Audit, AuditState, Draw, Job, JobKind, JobState
+from audits.plans import sizing_of
 from audits.services.jobs import job_ask
+from audits.services.opening import audit_open
 from audits.services.working import job_run
 from core.models import Event, Project
+from core.services import operator_of
 from tests.audits.views.conftest import NOW, Page, People, open_audit
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +27,8 @@ def run_last() -> Job:
 
 def test_draft_says_what_is_asked_and_how_many_labels_it_needs(draft: Audit, read: Page) -> None:
     text = read("audits/swap-1/plan")
-    labels = {row["name"]: row["labels"] for row in draft.sizing.strata}
-    total, cases = sum(labels.values()), sum(row["size"] for row in draft.sizing.strata)
+    labels = {row["name"]: row["labels"] for row in sizing_of(draft).strata}
+    total, cases = sum(labels.values()), sum(row["size"] for row in sizing_of(draft).strata)
     assert f"{total} labels for {cases} eligible cases, under the policy monitored" in text
     for said in (
         "how much more often the new judge is right than the old one",
@@ -40,6 +44,21 @@ def test_draft_says_what_is_asked_and_how_many_labels_it_needs(draft: Audit, rea
         assert f'<td class="number">{number}</td>' in text
 
 
+def test_draft_that_follows_its_manifest_shows_the_labels_of_the_new_plan(
+    draft: Audit, read: Page, tmp_path: Path
+) -> None:
+    before = sizing_of(draft)
+    path = tmp_path / "swap-1" / "manifest.yaml"
+    path.write_text(path.read_text().replace('half_width: "0.02"', 'half_width: "0.05"'))
+    audit_open(manifest=load_manifest(path), actor=operator_of(draft.project), now=NOW)
+    draft.refresh_from_db()
+    sizing, text = sizing_of(draft), read("audits/swap-1/plan")
+    assert sizing is not None
+    assert sizing != before
+    assert "half-width ±5.0 points" in text
+    assert f"{sum(row['labels'] for row in sizing.strata)} labels for" in text
+
+
 def test_lead_registers_through_the_page(draft: Audit, lead: Client, people: People, read: Page) -> None:
     answer = lead.post("/p/alpha/audits/swap-1/register")
     job = run_last()
@@ -48,7 +67,7 @@ def test_lead_registers_through_the_page(draft: Audit, lead: Client, people: Peo
     assert (job.state, draft.state) == (JobState.DONE, AuditState.REGISTERED)
     registration = draft.registrations.get()
     assert registration.actor == people["lead"]
-    assert registration.labels == {row["name"]: row["labels"] for row in draft.sizing.strata}
+    assert registration.labels == {row["name"]: row["labels"] for row in sizing_of(draft).strata}
     assert lead.get(f"/p/alpha/jobs/{job.pk}/live")["HX-Redirect"] == "/p/alpha/audits/swap-1/monitor"
     text = read("audits/swap-1/plan")
     for said in ("2026-03-01 09:00:00 UTC", registration.frame_hash, registration.seed, "<bdi>lead-1</bdi>"):

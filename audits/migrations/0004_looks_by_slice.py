@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('audits', '0002_pages_and_jobs'),
+        ('audits', '0003_sizing_per_manifest'),
     ]
 
     operations = [
