@@ -13,10 +13,13 @@ from audits.stats.differential import differential_error
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
 from audits.stats.four_cells import four_cells, independence_ratio, independence_reading, regression_share
+from audits.stats.helpfulness import helpfulness
 from audits.stats.intervals import Interval
 from audits.stats.pool import Pool
 from audits.stats.slices import slice_estimates
 from core.errors import InputError
+
+EXPLAINS = "no interval: it explains, it does not decide"
 
 Unit = Literal["points", "ratio", "p"]
 
@@ -82,6 +85,7 @@ def _upgrade(pool: Pool, level: float, by: str) -> Iterator[Finding]:
         )
     yield from _tried("class-conditional error", lambda: _class_conditional(pool, level))
     yield from _tried("differential error", lambda: _differential(pool, by))
+    yield from _tried("why the judge helps little", lambda: _helpfulness(pool))
 
 
 def _tried(name: str, compute: Callable[[], list[Finding]]) -> Iterator[Finding]:
@@ -157,6 +161,25 @@ def _differential(pool: Pool, by: str) -> list[Finding]:
             ),
         )
         for test in differential_error({"judge": pool}, by=by)  # type: ignore[arg-type]
+    ]
+
+
+def _helpfulness(pool: Pool) -> list[Finding]:
+    found = helpfulness(pool)
+    tasks = f"{found.improved:,.0f} tasks improved, {found.worsened:,.0f} got worse, as estimated"
+    rows: list[tuple[str, float | None, str]] = [
+        ("correlation of the versions' outcomes over tasks", found.r, ""),
+        ("correlation of the judge's errors on both versions", found.r_errors, ""),
+        ("what a label is worth with the judge: for a level", found.tau_level, "1 is nothing gained"),
+        ("what a label is worth with the judge: for the difference", found.tau_difference, "1 is nothing gained"),
+        ("the same, as both correlations predict it", found.tau_predicted, ""),
+        ("mean judged change on tasks that improved", found.youden_improved, tasks),
+        ("mean judged change on tasks that got worse, reversed", found.youden_worsened, tasks),
+        ("mean judged change on the other tasks", found.shift_unchanged, ""),
+    ]
+    return [
+        Finding(name, "ratio", point, None, None, "; ".join(part for part in (note, EXPLAINS) if part))
+        for name, point, note in rows
     ]
 
 

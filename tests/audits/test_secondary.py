@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from audits.plans import has_stopped
@@ -107,3 +108,27 @@ def test_audit_has_stopped_when_its_policy_says_so(
 
     assert has_stopped(plan, shown, drawn) is stopped
     assert has_stopped(plan, result | {"interval": None}, drawn) is False
+
+
+def test_upgrade_says_why_its_judge_helps_little() -> None:
+    # 40 improved of which the judge saw 10, 20 worsened of which it saw 15, 40 unchanged: a census of 100 tasks.
+    cells = (
+        Cell("disagree", "fail", "pass", 10, {("fail", "pass"): 10}),
+        Cell("disagree", "pass", "fail", 15, {("pass", "fail"): 15}),
+        Cell("agree", "fail", "fail", 50, {("fail", "pass"): 30, ("fail", "fail"): 20}),
+        Cell("agree", "pass", "pass", 25, {("pass", "fail"): 5, ("pass", "pass"): 20}),
+    )
+
+    found = {
+        one["name"]: one
+        for one in secondary_findings(Pool(cells, "version_upgrade", SCALE), level=0.95, by="agreement")
+    }
+
+    improved = found["mean judged change on tasks that improved"]
+    assert improved["point"] == pytest.approx(10 / 40, abs=1e-12)
+    assert improved["note"].startswith("40 tasks improved, 20 got worse, as estimated; no interval")
+    assert found["mean judged change on tasks that got worse, reversed"]["point"] == pytest.approx(15 / 20, abs=1e-12)
+    assert found["mean judged change on the other tasks"]["point"] == pytest.approx(0.0, abs=1e-12)
+    outcomes = np.repeat([[0, 1], [1, 0], [0, 1], [0, 0], [1, 0], [1, 1]], [10, 15, 30, 20, 5, 20], axis=0)
+    expected = np.corrcoef(outcomes.T)[0, 1]
+    assert found["correlation of the versions' outcomes over tasks"]["point"] == pytest.approx(expected, abs=1e-12)
