@@ -79,7 +79,7 @@ def test_interval_stands_with_its_policy_its_n_and_the_others_beside_it(watched:
         "fixed n: valid only at the planned stop",
         "human labels only, fixed n",
         f"n = {labels_used(result)} of {result['size']}; 95 % level",
-        "Policy in force: monitored: any number of looks until the target width.",
+        "The policy in force is monitored: any number of looks until the target width.",
         conclusion(result, half_width=0.02),
     ):
         assert said in text
