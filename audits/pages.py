@@ -138,8 +138,11 @@ def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
 
 
 def results_context(audit: Audit) -> dict[str, Any]:
-    how = settled_how(audit)
+    how, look = settled_how(audit), last_look(audit)
     return audit_context(audit, "results") | {
+        "look": look,
+        "secondary": look.secondary if look else None,
+        "by_slice": look.slices if look else None,
         "registered": audit.state == AuditState.REGISTERED,
         "settled_how": how,
         "underspecified": dict(how).get(SettlementHow.UNDERSPECIFIED, 0),
