@@ -25,8 +25,8 @@ demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit f
 	@$(PY) manage.py demo
 
 test: $(DEV) ## run every test on SQLite, then those marked `database` on PostgreSQL
-	@$(PY) -m pytest
-	@$(PY) -m tests.postgres
+	@$(PY) -m pytest -n 2
+	@$(PY) -m tests.postgres -n 2
 
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots
