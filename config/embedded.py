@@ -124,12 +124,15 @@ def port_is_free(port: int) -> bool:
 
 @contextlib.contextmanager
 def stopping_in_order() -> Iterator[None]:
-    """Inside, a polite signal (SIGTERM, SIGHUP) ends the block as Ctrl-C does, so that services are stopped."""
+    """Inside, a polite signal (SIGTERM, SIGHUP) ends the block as Ctrl-C does, so that services are stopped.
+
+    SIGINT too: what a script starts in the background inherits that it is ignored, and could not be stopped by it.
+    """
 
     def leave(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -52,9 +52,11 @@ def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], list[
         yield process, lines
     finally:
         process.send_signal(signal.SIGINT)
-        lines += process.stdout.read().splitlines()
-        process.stdout.close()
-        assert process.wait(PATIENCE) == 0
+        try:
+            lines += process.communicate(timeout=PATIENCE)[0].splitlines()
+        finally:
+            process.kill()
+        assert process.returncode == 0
 
 
 def signed_in(port: int, username: str, password: str) -> str:
