@@ -1,11 +1,12 @@
 """How soon the desk's pages answer, on the embedded default, behind many cases.
 
-    python -m benchmarks.desk --cases 2000            a minute, to see that it works
-    python -m benchmarks.desk --cases 100000          the figures that docs/performance.md quotes
+    python -m benchmarks.desk --quick                 2,000 cases, under a minute, to see that it works
+    python -m benchmarks.desk                         100,000 cases
 
 Makes a queue of that many open items in a folder of its own, of which one reviewer has answered a share, starts the
 web server that `make run` starts, and asks as a browser does, over one kept connection. Prints, in milliseconds to
-the first byte, the median and the 95th percentile, and the bytes of each answer.
+the first byte, the median and the 95th percentile, and the bytes of each answer. The last line holds each page's
+median as a ratio to that of the draft, the lightest request.
 """
 
 import argparse
@@ -20,13 +21,15 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
+FULL, QUICK = 100_000, 2000
 CHUNK = 2000
 ROUNDS = 60
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--cases", type=int, default=FULL)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} cases")
     parser.add_argument("--answered", type=float, default=0.2, help="share that the reviewer has answered already")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -34,7 +37,7 @@ def main() -> None:
         import django
 
         django.setup()
-        session = prepare(options.cases, options.answered)
+        session = prepare(QUICK if options.quick else options.cases, options.answered)
         measure(Path(folder), session)
 
 
@@ -107,10 +110,17 @@ def measure(var: Path, session: str) -> None:
         browser = Browser(port, session)
         browser.ask("GET", "/p/bench/review")  # the first answer of a process compiles templates
         browser.ask("GET", "/p/bench/work")
-        report("my work", lambda: browser.ask("GET", "/p/bench/work"))
-        report("review, reloaded", lambda: browser.ask("GET", "/p/bench/review"))
-        report("draft saved", lambda: browser.send("/draft", {"rationale": "half a thought", "seconds": "5"}))
-        report("answer saved, next case", lambda: browser.send("", {"only": "1", "rationale": "a thought"}))
+        medians = {}
+        medians["my work"] = report("my work", lambda: browser.ask("GET", "/p/bench/work"))
+        medians["review"] = report("review, reloaded", lambda: browser.ask("GET", "/p/bench/review"))
+        medians["draft"] = report(
+            "draft saved", lambda: browser.send("/draft", {"rationale": "half a thought", "seconds": "5"})
+        )
+        medians["answer"] = report(
+            "answer saved, next case", lambda: browser.send("", {"only": "1", "rationale": "a thought"})
+        )
+        ratios = ", ".join(f"{what} {took / medians['draft']:.1f}" for what, took in medians.items())
+        print(f"median, as a ratio to saving a draft: {ratios}")
 
 
 class Browser:
@@ -147,13 +157,15 @@ class Browser:
         return self.ask("POST", token[1] + action, data)
 
 
-def report(what: str, ask: Callable[[], tuple[float, int]]) -> None:
+def report(what: str, ask: Callable[[], tuple[float, int]]) -> float:
+    """Ask many times, print, and give the median back, in milliseconds."""
     answers = [ask() for _ in range(ROUNDS)]
     times = sorted(1000 * took for took, _ in answers)
     sizes = statistics.median(size for _, size in answers)
     print(
         f"{what:<26} median {statistics.median(times):6.1f} ms, 95 % {times[int(0.95 * ROUNDS)]:6.1f} ms, {sizes} bytes"
     )
+    return statistics.median(times)
 
 
 if __name__ == "__main__":
