@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.db import models
 
 from core.models import Project
@@ -34,6 +32,3 @@ class Rubric(AppendOnly):
     @property
     def values(self) -> dict[str, float | None]:
         return {entry["label"]: entry["value"] for entry in self.scale}
-
-    def as_content(self) -> dict[str, Any]:
-        return {"guideline": self.guideline, "scale": self.scale}

@@ -10,7 +10,6 @@ from audits.management.base import AuditCommand
 from audits.models import Audit
 from audits.selectors import require_registered
 from core.commands import Result
-from core.errors import InputError, Problem
 
 
 class Command(AuditCommand):
@@ -22,10 +21,7 @@ class Command(AuditCommand):
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         require_registered(audit)
         path: Path = options["file"]
-        try:
-            result = pool_write(audit, path)
-        except OSError as error:
-            raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+        result = pool_write(audit, path)
         command = estimate_command(audit, str(path))
         lines = [f"{path}: {result['cases']} cases", f"to compute the estimate again: {command}"]
         return {**result, "estimate": command}, lambda: lines, True

@@ -11,7 +11,6 @@ from audits.exports.report import report_write
 from audits.management.base import AuditCommand
 from audits.models import Audit
 from core.commands import Result
-from core.errors import InputError, Problem
 
 
 class Command(AuditCommand):
@@ -21,8 +20,5 @@ class Command(AuditCommand):
         parser.add_argument("folder", type=Path, metavar="FOLDER", help="where report.html and report.json go")
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        try:
-            result = report_write(audit, options["folder"], timezone.now())
-        except OSError as error:
-            raise InputError(Problem(f"cannot write there: {error.strerror}", value=str(options["folder"]))) from error
-        return {**result}, lambda: [f"written: {', '.join(result['files'])}"], True
+        result = report_write(audit, options["folder"], timezone.now())
+        return result, lambda: [f"written: {', '.join(result['files'])}"], True
