@@ -74,6 +74,8 @@ def test_ten_cases_are_graded_by_keyboard_alone(project: Project, ann: Author, o
     expect(page).to_have_url(re.compile("/p/p/work$"))
     tab_to(page, "Go to the next case")
     page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"{REVIEW}$"))
+    page.wait_for_load_state()  # the text is there before the scripts are, and a key before them is lost
     for number in range(1, 11):
         case(page, number)
         press(page, {0: "1", 1: "p", 2: "x"}[number % 3])
