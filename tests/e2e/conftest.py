@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from core.models import Author
@@ -20,6 +20,7 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ALONE = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 QUIET = ["--disable-component-update", "--disable-sync"]
+expect.set_options(timeout=15_000)  # a wait ends when it is met; only a slow machine needs this long
 POLICY = "Content Security Policy"
 SERIOUS = {"serious", "critical"}
 
@@ -44,7 +45,7 @@ def open_as(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
 
     def open_page(author: Author | None, path: str, **options: Any) -> Page:
         context = browser.new_context(base_url=live_server.url, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(20_000)
         contexts.append(context)
         if author is not None:
             context.add_cookies([session_cookie(author, live_server.url)])
