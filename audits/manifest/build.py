@@ -99,6 +99,7 @@ def _source(document: Document, source: Document, defines_cases: bool) -> Source
         evidence=(evidence,) if isinstance(evidence, str) else tuple(evidence),
         label=roles.get("label"),
         raw=roles.get("raw"),
+        score=roles.get("score"),
         slices=roles.get("slices", {}),
         partition=roles.get("partition"),
         cluster=roles.get("cluster"),

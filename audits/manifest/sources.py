@@ -10,7 +10,7 @@ from judges.intake.specs import SIDES
 
 BY_ROW = "row"
 CASE_ROLES = ("case_id", "input", "slices", "partition", "cluster")
-JUDGMENT_ROLES = ("label", "raw", "provenance")
+JUDGMENT_ROLES = ("label", "raw", "score", "provenance")
 
 
 def source_problems(document: Document) -> Iterator[Problem]:

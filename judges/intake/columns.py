@@ -158,6 +158,7 @@ def source_columns(source: Source) -> list[tuple[str, str | None]]:
         *[("evidence", column) for column in source.evidence],
         ("label", source.label),
         ("raw", source.raw),
+        ("score", source.score),
         *[(f"provenance.{name}", column) for name, column in source.provenance.items()],
     ]
 
@@ -201,12 +202,13 @@ def _judgment(row: Row, case_id: str, source: Source) -> JudgmentRow:
         seen_output=row.cells[source.output] if source.output else None,
         seen_evidence=_cells(row, source.evidence) if source.evidence else None,
         provenance={name: row.cells[col].strip() for name, col in source.provenance.items() if row.cells[col].strip()},
+        score=row.cells[source.score].strip() if source.score else "",
     )
 
 
 def _content(judgment: JudgmentRow) -> list[object]:
     seen: list[object] = [judgment.seen_output, judgment.seen_evidence]
-    return [judgment.label, judgment.raw, *seen, dict(judgment.provenance)]
+    return [judgment.label, judgment.raw, *seen, dict(judgment.provenance), judgment.score]
 
 
 def _labels(row: Row, case_id: str, side: str, columns: ReviewColumns) -> LabelRow:

@@ -1,5 +1,8 @@
-"""What may stand in the cells that name, class or hash something. Texts are free; these are stored and compared."""
+"""What may stand in the cells that name, class, hash or count something. Texts are free; these are stored and
+compared.
+"""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -12,6 +15,7 @@ CACHE_STATES = ("fresh", "cached", "unrecorded")
 LONGEST_NAME = 200
 LONGEST_TIME = 40
 HASH = re.compile(r"[0-9a-f]{64}")
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def case_faults(case: CaseRow, source: Source) -> Iterator[Problem]:
@@ -32,6 +36,9 @@ def judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
     if judgment.label is not None and "\x00" in judgment.label:
         what = "a label with a NUL character"
         yield Problem(what, source.file, judgment.number, source.label or "", value=judgment.label, allowed="a text")
+    if judgment.score and not is_finite_number(judgment.score):
+        what, allowed = "a score that is no finite number", "a number such as 0.85, or nothing"
+        yield Problem(what, source.file, judgment.number, source.score or "", value=judgment.score, allowed=allowed)
     for role, value in judgment.provenance.items():
         fault, allowed = _provenance_fault(role, value)
         if fault:
@@ -47,6 +54,11 @@ def name_fault(value: str, longest: int = LONGEST_NAME) -> str:
     if not value.isprintable():
         return "a character that cannot be seen"
     return f"longer than {longest} characters" if len(value) > longest else ""
+
+
+def is_finite_number(text: str) -> bool:
+    """Decimal digits only: `float` alone would take `nan`, `1_000` and the digits of other scripts."""
+    return bool(NUMBER.fullmatch(text)) and math.isfinite(float(text))
 
 
 def _provenance_fault(role: str, value: str) -> tuple[str, str]:

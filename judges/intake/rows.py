@@ -29,7 +29,8 @@ class ArtifactRow:
 @dataclass(frozen=True)
 class JudgmentRow:
     """One raw response. `label` is None where the source has no label column, and as written, perhaps blank,
-    where it has one. What the judge saw is None where the file does not repeat it."""
+    where it has one. What the judge saw is None where the file does not repeat it. `score` is a finite number as
+    written, blank where none was recorded."""
 
     number: int
     case_id: str
@@ -38,6 +39,7 @@ class JudgmentRow:
     seen_output: str | None
     seen_evidence: tuple[str, ...] | None
     provenance: Mapping[str, str]
+    score: str = ""
 
 
 @dataclass(frozen=True)

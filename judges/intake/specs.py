@@ -99,11 +99,12 @@ class Source:
     judgments_of: SideName | None
     artifacts_of: tuple[SideName, ...]  # empty for a source of judgments
     defines_cases: bool  # the first source: its rows are the case set, in order
-    input: str | None = None  # a column name, like the four that follow
+    input: str | None = None  # a column name, like those that follow
     output: str | None = None
     evidence: tuple[str, ...] = ()  # ordered
     label: str | None = None
     raw: str | None = None
+    score: str | None = None
     slices: Mapping[str, str] = field(default_factory=dict)  # slice name -> column
     partition: str | None = None
     cluster: str | None = None

@@ -1,3 +1,5 @@
+import sys
+
 from django.db import models
 
 from core.records import AppendOnly, SealedOnComplete
@@ -47,7 +49,8 @@ class Judgment(SealedOnComplete):
     """The raw response for one artifact in one run, with what was recorded when it was made.
 
     `seen_*` are hashes of what the judge was shown, as far as the source says. `recorded_label` is the
-    label that the source's own parser found, where it gives one.
+    label that the source's own parser found, where it gives one; `score` a finer number beside it, such as a
+    confidence, whose meaning is the judge's own.
     """
 
     protected_when = "(SELECT state FROM judges_run WHERE id = OLD.run_id) = 'complete'"
@@ -61,6 +64,7 @@ class Judgment(SealedOnComplete):
     pipeline = models.CharField(max_length=200, blank=True)
     cache = models.CharField(max_length=12, choices=CacheState.choices, default=CacheState.UNRECORDED)
     made_at = models.CharField(max_length=40, blank=True)  # as the source writes it
+    score = models.FloatField(null=True)
     provenance = models.CharField(max_length=12, choices=ProvenanceMark.choices)
 
     class Meta:
@@ -69,6 +73,11 @@ class Judgment(SealedOnComplete):
             models.CheckConstraint(condition=models.Q(cache__in=CacheState.values), name="cache_state_is_known"),
             models.CheckConstraint(
                 condition=models.Q(provenance__in=ProvenanceMark.values), name="provenance_mark_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(score__isnull=True)
+                | models.Q(score__gte=-sys.float_info.max, score__lte=sys.float_info.max),
+                name="a_score_is_a_finite_number",
             ),
         ]
 

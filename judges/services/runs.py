@@ -26,7 +26,16 @@ from judges.parsing import PARSERS, Unparsed
 from judges.services.loads import CHUNK, LoadCounts, load_begin, load_rows
 from judges.services.texts import texts_of, texts_store
 
-CONTENT = ("raw_hash", "recorded_label", "seen_output_hash", "seen_evidence_hash", "pipeline", "cache", "made_at")
+CONTENT = (
+    "raw_hash",
+    "recorded_label",
+    "seen_output_hash",
+    "seen_evidence_hash",
+    "pipeline",
+    "cache",
+    "made_at",
+    "score",
+)
 
 
 def run_load(
@@ -104,7 +113,7 @@ def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, fil
     return judgment
 
 
-def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | None]:
+def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | float | None]:
     """What a row states, as the columns of a judgment."""
     return {
         "raw_hash": raw_hash,
@@ -114,6 +123,7 @@ def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | None
         "pipeline": row.provenance.get("pipeline", ""),
         "cache": _cache_state(row, file),
         "made_at": row.provenance.get("created_at", ""),
+        "score": float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
     }
 
 

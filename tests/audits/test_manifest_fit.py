@@ -50,6 +50,8 @@ FIT_FAULTS = [
      "defines the cases, has this role"),
     (put("sources", 0, "roles", "label", value="old"), "sources[0].roles.label: only a source with judgments_of has "
      "this role"),
+    (put("sources", 0, "roles", "score", value="old"), "sources[0].roles.score: only a source with judgments_of has "
+     "this role"),
     (put("sources", 2, "judgments_of", value="baseline"), "sources: the baseline side needs exactly one source of "
      "judgments, and has sources[1], sources[2]; allowed: one source with judgments_of: baseline"),
     (put("sources", 0, "artifacts_of", value="baseline"), "sources: the candidate side needs exactly one source of "

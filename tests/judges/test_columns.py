@@ -194,6 +194,31 @@ def test_every_bad_provenance_cell_and_label_is_reported_at_once(write: Write) -
     ]
 
 
+def test_score_is_a_finite_number_as_written_or_nothing(write: Write) -> None:
+    source = replace(JUDGMENTS, output=None, provenance={}, score="sure")
+    path = write("verdicts.csv", "id,label,reply,sure\na,Yes,y, 0.85 \nb,Yes,y,-1e-3\nc,No,n,\n")
+    assert [row.score for row in read_judgments(path, source, index_of("a", "b", "c"))] == ["0.85", "-1e-3", ""]
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "1_000", "0,85", "high", "0x1", "٣", "1e", "."])
+def test_score_that_is_no_finite_number_is_refused_by_row_column_and_value(write: Write, text: str) -> None:
+    source = replace(JUDGMENTS, output=None, provenance={}, score="sure")
+    path = write("verdicts.csv", f'id,label,reply,sure\na,Yes,y,1\nb,Yes,y,"{text}"\n')
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, source, index_of("a", "b")))
+    assert words(caught.value) == [
+        f"verdicts.csv, row 2, column sure: a score that is no finite number (found {text!r}); "
+        "allowed: a number such as 0.85, or nothing"
+    ]
+
+
+def test_same_judgment_with_another_score_is_another_judgment(write: Write) -> None:
+    source = replace(JUDGMENTS, output=None, provenance={}, score="sure")
+    path = write("verdicts.csv", "id,label,reply,sure\na,Yes,y,0.5\na,Yes,y,0.6\n")
+    with pytest.raises(InputError, match="a second judgment for this case, other than the one in row 1"):
+        list(read_judgments(path, source, index_of("a")))
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_join_by_row_needs_as_many_rows_as_there_are_cases(write: Write, rows: int) -> None:
     source = replace(JUDGMENTS, join=BY_ROW)

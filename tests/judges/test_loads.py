@@ -101,6 +101,13 @@ def test_case_with_another_field_is_a_conflict(project: Project, change: dict[st
         _cases(project, [case_row("a", 1, **({"slices": {"risk": "high"}} | change)), CASES[1]])
 
 
+def test_judgment_with_another_score_is_a_conflict(project: Project) -> None:
+    _run(project, [judgment_row("a", "Yes", score="0.5"), judgment_row("b", "No", 2)])
+    assert _run(project, [judgment_row("a", "Yes", score="0.50"), judgment_row("b", "No", 2)])[1].duplicate == 2
+    with pytest.raises(InputError, match="with other content"):
+        _run(project, [judgment_row("a", "Yes", score="0.6"), judgment_row("b", "No", 2)])
+
+
 @each_load
 def test_one_row_less_than_stored_is_refused(project: Project, load: str) -> None:
     loaded, rows, _, _ = LOADS[load]

@@ -65,6 +65,21 @@ def test_recorded_provenance_is_kept_as_written(project: Project) -> None:
     assert (judgment.cache, judgment.pipeline, judgment.made_at) == ("fresh", "nightly-7", "2026-01-02 03:04")
 
 
+@pytest.mark.parametrize(("text", "number"), [("0.85", 0.85), ("-1e-3", -0.001), ("3", 3.0), ("-0", 0.0), ("", None)])
+def test_score_is_kept_as_a_number(project: Project, text: str, number: float | None) -> None:
+    score = _judgment(project, (), score=text).score
+    assert (score, str(score)) == (number, str(number))
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("-inf")])
+def test_database_refuses_a_score_that_is_not_finite(project: Project, score: float) -> None:
+    system = factories.load_artifacts(factories.load_cases(project, ["a"]))
+    run = factories.load_run(system, [])
+    judgment = Judgment(run=run, artifact=system.artifacts.get(), raw_hash="0" * 64, provenance="legacy", score=score)
+    with pytest.raises(IntegrityError, match="a_score_is_a_finite_number"), transaction.atomic():
+        judgment.save()
+
+
 def test_unknown_cache_state_is_refused_with_row_and_choices(project: Project) -> None:
     with pytest.raises(InputError) as caught:
         _judgment(project, (), provenance={"cache": "warm"})
