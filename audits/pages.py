@@ -151,6 +151,8 @@ def results_context(audit: Audit) -> dict[str, Any]:
         "json_url": address("report", audit, "json"),
         "csv_url": address("anchors", audit, "csv"),
         "jsonl_url": address("anchors", audit, "jsonl"),
+        "reviews_csv_url": address("reviews", audit, "csv"),
+        "reviews_jsonl_url": address("reviews", audit, "jsonl"),
         "plan_url": address("plan", audit),
     }
 

@@ -23,4 +23,5 @@ urlpatterns = [
     path("audits/<path:name>/results", pages.results, name="results"),
     path("audits/<path:name>/report.<str:kind>", exports.report, name="report"),
     path("audits/<path:name>/anchors.<str:kind>", exports.anchors, name="anchors"),
+    path("audits/<path:name>/reviews.<str:kind>", exports.reviews, name="reviews"),
 ]

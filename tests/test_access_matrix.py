@@ -38,6 +38,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:results": LEADING,
     "audits:report": LEADING,
     "audits:anchors": LEADING,
+    "audits:reviews": LEADING,
 }
 PUBLIC = {"healthz", "login", "logout"}
 SIGNED_IN = {"home"}

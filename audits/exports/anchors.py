@@ -1,20 +1,17 @@
 """Gold anchors: references with all that is needed to use them again without asking us."""
 
-import csv
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.db.models import Count
 
 from adjudication.models import Reference, Review, SettlementHow
-from audits.exports.cells import neutral
+from audits.exports.tables import lines_write, record_lines
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
 
-FORMATS = ("csv", "jsonl")
 OUTSIDE = "outside the sample"
 
 
@@ -109,33 +106,11 @@ def _drawn(audit: Audit) -> dict[int, tuple[int, int]]:
 
 def anchors_write(audit: Audit, path: Path, kind: str) -> dict[str, Any]:
     """Write the anchors to a file; the counts come back, with what was left out and why."""
-    lines = -1 if kind == "csv" else 0  # the header is no anchor
-    with path.open("w", newline="", encoding="utf-8") as file:
-        for line in anchor_lines(audit, kind):
-            file.write(line)
-            lines += 1
+    anchors = lines_write(path, kind, anchor_lines(audit, kind))
     underspecified = standing_settlements(audit).filter(how=SettlementHow.UNDERSPECIFIED).count()
-    return {"file": str(path), "anchors": lines, "underspecified_items_without_anchor": underspecified}
+    return {"file": str(path), "anchors": anchors, "underspecified_items_without_anchor": underspecified}
 
 
 def anchor_lines(audit: Audit, kind: str) -> Iterator[str]:
-    """The file's rows, one after another: a download streams them."""
-    if kind == "jsonl":
-        for anchor in anchors_of(audit):
-            yield json.dumps(asdict(anchor), ensure_ascii=False) + "\n"
-        return
-    row = csv.writer(_Echo(), lineterminator="\n").writerow
-    yield str(row([field.name for field in fields(Anchor)]))
-    for anchor in anchors_of(audit):
-        yield str(row([_cell(value) for value in asdict(anchor).values()]))
-
-
-class _Echo:
-    """A file that gives back what is written to it."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
-def _cell(value: Any) -> Any:
-    return "" if value is None else neutral(value) if isinstance(value, str) else value
+    """The file's rows, one after another."""
+    return record_lines(kind, Anchor, anchors_of(audit))

@@ -1,5 +1,6 @@
 import base64
 import hashlib
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -10,12 +11,13 @@ from django.views.decorators.http import require_GET
 
 from audits.exports.anchors import anchor_lines
 from audits.exports.report import report_data, report_html, report_json, report_style
-from audits.models import LookChart
+from audits.exports.reviews import review_lines
+from audits.models import Audit, LookChart
 from audits.selectors import require_registered
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
 
-ANCHORS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 REPORTS = ("html", "json")
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)
@@ -37,11 +39,23 @@ def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
 @for_leads
 @require_GET
 def anchors(request: ProjectRequest, name: str, kind: str) -> StreamingHttpResponse:
+    return _streamed(request, name, "anchors", kind, anchor_lines)
+
+
+@for_leads
+@require_GET
+def reviews(request: ProjectRequest, name: str, kind: str) -> StreamingHttpResponse:
+    return _streamed(request, name, "reviews", kind, review_lines)
+
+
+def _streamed(
+    request: ProjectRequest, name: str, what: str, kind: str, lines: Callable[[Audit, str], Iterator[str]]
+) -> StreamingHttpResponse:
     audit = require_registered(audit_or_404(request, name))
-    if kind not in ANCHORS:
+    if kind not in CONTENT_TYPES:
         raise Http404
-    answer = StreamingHttpResponse(anchor_lines(audit, kind), content_type=ANCHORS[kind])
-    return _saved_as(answer, f"{name}-anchors.{kind}")
+    answer = StreamingHttpResponse(lines(audit, kind), content_type=CONTENT_TYPES[kind])
+    return _saved_as(answer, f"{name}-{what}.{kind}")
 
 
 def _saved_as(answer: Answer, name: str) -> Answer:

@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
-from adjudication.models import Reference
+from adjudication.models import Label, Reference
+from adjudication.services.undo import review_undo
 from audits.exports.anchors import anchors_of, anchors_write
 from audits.exports.cells import neutral, recovered
+from audits.exports.reviews import review_lines, reviews_of
+from audits.exports.tables import lines_write
 from audits.models import Audit
 from audits.services.registering import audit_register
 from core.identity import sequence_hash, text_hash
-from core.models import Project
+from core.models import Project, Role
+from judges.models import Artifact
 from tests import factories
-from tests.factories import NOW, answer
+from tests.factories import NOW, answer, claim, submit
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -140,3 +145,51 @@ def test_project_s_anchors_are_its_own(project: Project) -> None:
     one, other = _audit(project, ["a"]), _audit(factories.make_project("other"), ["b"])
     answer(other.queue, factories.make_person(other.project, "ann"))
     assert (list(anchors_of(one)), len(list(anchors_of(other)))) == ([], 1)
+
+
+def test_three_people_who_answer_differently_stand_under_their_names_as_they_answered(
+    project: Project, tmp_path: Path
+) -> None:
+    audit = _audit(project, ["a"], review={"double_review_share": 1.0})
+    ann, ben = (factories.make_person(project, name) for name in ("ann", "ben"))
+    ada = factories.make_person(project, "ada", Role.ADJUDICATOR)
+    submit(claim(audit.queue, ann), "fail", reasons=["rubric boundary"], rationale="=HYPERLINK()\n🙂", seconds=7)
+    submit(claim(audit.queue, ben), "pass")
+    submit(claim(audit.queue, ada), None)
+    rows = list(reviews_of(audit))
+    assert [(row.author, row.kind, row.answer, row.label) for row in rows] == [
+        ("p-ann", "review", "label", "fail"),
+        ("p-ben", "review", "label", "pass"),
+        ("p-ada", "adjudication", "cannot judge", None),
+    ]
+    first = rows[0]
+    assert (first.reasons, first.rationale, first.seconds) == ("rubric boundary", "=HYPERLINK()\n🙂", 7)
+    assert {(row.how_sampled, row.how_settled, row.standing) for row in rows} == {("drawn", "underspecified", "counts")}
+    path = tmp_path / "reviews.csv"
+    assert lines_write(path, "csv", review_lines(audit, "csv")) == 3
+    assert recovered(_read_csv(path)[0]["rationale"]) == "=HYPERLINK()\n🙂"
+
+
+def test_answer_taken_back_and_its_correction_both_stand_in_the_export(project: Project) -> None:
+    audit = _audit(project, ["a"])
+    ann = factories.make_person(project, "ann")
+    lease = claim(audit.queue, ann)
+    submit(lease, "fail")
+    submit(review_undo(lease=lease, actor=ann, now=NOW), "pass")
+    assert [(row.revision, row.label, row.standing) for row in reviews_of(audit)] == [
+        (1, "fail", "withdrawn"),
+        (2, "pass", "counts"),
+    ]
+
+
+def test_each_review_of_an_upgrade_has_a_row_for_each_artifact(project: Project, tmp_path: Path) -> None:
+    audit = factories.make_audit(factories.make_upgrade(project, {"a": ("Yes", "No"), "b": ("No", "Yes")}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    person = factories.make_person(project, "ann")
+    for _ in range(2):
+        answer(audit.queue, person)
+    call_command("export_reviews", audit.name, str(tmp_path / "reviews.jsonl"))
+    rows = [json.loads(line) for line in (tmp_path / "reviews.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == Label.objects.count() == 4
+    assert [row["system_version"] for row in rows] == ["v1", "v2"] * 2
+    assert {row["output_hash"] for row in rows} == set(Artifact.objects.values_list("output_hash", flat=True))

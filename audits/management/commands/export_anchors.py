@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from audits.exports.anchors import FORMATS, anchors_write
+from audits.exports.anchors import anchors_write
+from audits.exports.tables import format_of
 from audits.management.base import AuditCommand
 from audits.models import Audit
 from audits.selectors import require_registered
 from core.commands import Result
-from core.errors import InputError, Problem
 
 
 class Command(AuditCommand):
@@ -22,11 +22,7 @@ class Command(AuditCommand):
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         require_registered(audit)
         path: Path = options["file"]
-        kind = path.suffix.removeprefix(".")
-        if kind not in FORMATS:
-            allowed = " or ".join(f".{name}" for name in FORMATS)
-            raise InputError(Problem("the format is told from the ending", value=path.name, allowed=allowed))
-        result = anchors_write(audit, path, kind)
+        result = anchors_write(audit, path, format_of(path))
 
         def lines() -> list[str]:
             left_out = result["underspecified_items_without_anchor"]

@@ -26,6 +26,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "chart": [audit.name, audit.looks.latest("pk").pk],
         "report": [audit.name, "html"],
         "anchors": [audit.name, "csv"],
+        "reviews": [audit.name, "csv"],
     }
     return {
         str(one.name): reverse(f"audits:{one.name}", args=["alpha", *own.get(str(one.name), [audit.name])])

@@ -67,7 +67,7 @@ def test_report_has_the_same_content_as_json(watched: Audit, lead: Client) -> No
     assert answer["Content-Disposition"] == 'attachment; filename="swap-1-report.json"'
 
 
-@pytest.mark.parametrize("path", ["report.pdf", "anchors.xlsx", "anchors.html"])
+@pytest.mark.parametrize("path", ["report.pdf", "anchors.xlsx", "reviews.html"])
 def test_other_formats_are_not_there(watched: Audit, lead: Client, path: str) -> None:
     assert lead.get(f"/p/alpha/audits/swap-1/{path}").status_code == 404
 
@@ -75,5 +75,5 @@ def test_other_formats_are_not_there(watched: Audit, lead: Client, path: str) ->
 def test_results_page_counts_what_the_files_hold(watched: Audit, read: Page) -> None:
     text = read("audits/swap-1/results")
     assert f"Settled: {watched.draws.count() - 1} single." in text
-    for path in ("report.html", "report.json", "anchors.csv", "anchors.jsonl"):
+    for path in ("report.html", "report.json", "anchors.csv", "anchors.jsonl", "reviews.csv", "reviews.jsonl"):
         assert f'href="/p/alpha/audits/swap-1/{path}"' in text

@@ -1,0 +1,59 @@
+"""Rows on their way into a file, line by line, so that a download streams them."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from audits.exports.cells import neutral
+from core.errors import InputError, Problem
+
+FORMATS = ("csv", "jsonl")
+
+
+def record_lines(kind: str, record: type[Any], records: Iterable[Any]) -> Iterator[str]:
+    """Dataclass objects as CSV with a header, or as JSON Lines."""
+    if kind == "jsonl":
+        for one in records:
+            yield json.dumps(asdict(one), ensure_ascii=False) + "\n"
+        return
+    yield from csv_lines([field.name for field in fields(record)], (asdict(one).values() for one in records))
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """The header, then the rows. What is not there is a blank cell; what a spreadsheet would run is neutralised."""
+    write = csv.writer(_Echo(), lineterminator="\n").writerow
+    yield str(write(columns))
+    for row in rows:
+        yield str(write([_cell(value) for value in row]))
+
+
+def lines_write(path: Path, kind: str, lines: Iterable[str]) -> int:
+    """Write the lines to a file; how many rows they hold comes back."""
+    rows = -1 if kind == "csv" else 0  # the header is no row
+    with path.open("w", newline="", encoding="utf-8") as file:
+        for line in lines:
+            file.write(line)
+            rows += 1
+    return rows
+
+
+def format_of(path: Path) -> str:
+    kind = path.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        allowed = " or ".join(f".{name}" for name in FORMATS)
+        raise InputError(Problem("the format is told from the ending", value=path.name, allowed=allowed))
+    return kind
+
+
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else neutral(value) if isinstance(value, str) else value
