@@ -7,14 +7,15 @@ once, at registration; the pool is the frame's cells with the labels of the sett
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 from django.db import connection
 
 from audits.models import Audit, Cell, Frame, Stratum
-from audits.stats.columns import Coded
+from audits.stats.columns import Coded, Marks
 from audits.stats.design import merged_strata, permanent_order, stratum_family, stratum_name
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Key, Pool, Waiting
@@ -224,15 +225,35 @@ def slice_pools_of(audit: Audit, *, watermark: int, registration: int) -> dict[s
         "settled": np.array([key in counts for key in keys], dtype=bool),
         "identical": np.array([row.same_content for row in rows], dtype=bool),
     }
+    return pools_by_slice(
+        comparison.slices,
+        [slices[key] for key in keys],
+        kind=comparison.kind,
+        scale=audit.rubric.values,
+        coded=table,
+        marks=marks,
+    )
+
+
+def pools_by_slice(
+    names: Sequence[str],
+    slices: Sequence[Mapping[str, str]],
+    *,
+    kind: str,
+    scale: Mapping[str, float | None],
+    coded: Mapping[str, Coded[Any]],
+    marks: Mapping[str, Marks],
+) -> dict[str, Pool]:
+    """The rows of the frame, cut by each value of each slice dimension. `marks` says which of them are settled."""
     pools = {}
-    for name in comparison.slices:
-        values = Coded.of([slices[key].get(name, "") for key in keys])
+    for name in names:
+        values = Coded.of([one.get(name, "") for one in slices])
         for code, value in sorted(enumerate(values.names), key=lambda one: one[1]):
             inside = np.flatnonzero(values.codes == code)
             pools[f"{name}={value or '(none)'}"] = Pool.from_arrays(
-                kind=comparison.kind,  # type: ignore[arg-type]
-                scale=audit.rubric.values,
-                **{column: Coded(coded.codes[inside], coded.names) for column, coded in table.items()},  # type: ignore[arg-type]
+                kind=kind,  # type: ignore[arg-type]
+                scale=scale,
+                **{column: Coded(one.codes[inside], one.names) for column, one in coded.items()},  # type: ignore[arg-type]
                 **{column: mark[inside] for column, mark in marks.items()},
             )
     return pools

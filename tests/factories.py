@@ -11,6 +11,7 @@ from adjudication.services.queues import NewItem, items_add, queue_open
 from adjudication.services.reviews import review_submit
 from audits.manifest.specs import PlanSpec, ReviewSpec
 from audits.models import Audit
+from core.identity import text_hash
 from core.models import Author, Project, Role
 from core.services import member_add, operator_of, project_ensure
 from judges.intake.rows import ArtifactRow, CaseRow, JudgmentRow
@@ -198,7 +199,7 @@ def make_audit(
         rubric=rubric,
         queue=queue_open(project=project, name=comparison.name, rubric=rubric),
         manifest="",
-        manifest_hash="0" * 64,
+        manifest_hash=text_hash(""),
         plan=make_plan(comparison, **(plan or {})),
         review=spec,
         opened_at=NOW,

@@ -1,4 +1,4 @@
-"""Do the main job once on a small synthetic project: from a manifest to anchors and a report.
+"""Do the main job once on a small synthetic project: from a manifest to anchors, a report and a packet that is checked.
 
 Simulated reviewers answer; a real worker computes the looks while they do.
 """
@@ -18,6 +18,8 @@ from audits.exports.report import report_write
 from audits.exports.wording import conclusion, interval_words
 from audits.manifest import load_manifest
 from audits.models import Audit
+from audits.packets.checking import packet_check
+from audits.packets.making import packet_write
 from audits.plans import target_half_width
 from audits.progress import progress_of
 from audits.selectors import last_look, looks_of
@@ -90,6 +92,12 @@ def steps(folder: Path) -> Iterator[tuple[str, str, Result]]:
 
     written = report_write(audit, folder, timezone.now())
     yield "report", ", ".join(_near(file) for file in written["files"]), {"files": written["files"]}
+
+    packet = packet_write(audit=audit, path=folder / "packet.zip", actor=operator_of(audit.project), now=timezone.now())
+    checks = list(packet_check(Path(packet["file"])))
+    compared, different = (sum(getattr(one, name) for one in checks) for name in ("compared", "different"))
+    said = f"{_near(packet['file'])}; computed again from it alone: {compared:,} values, {different:,} differ"
+    yield "packet", said, packet | {"compared": compared, "different": different}
 
     look = last_look(audit)
     assert look is not None

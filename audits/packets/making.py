@@ -1,0 +1,204 @@
+"""Writing the handoff packet of an audit."""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from adjudication.models import Reference, Settlement
+from audits.exports.anchors import anchor_lines
+from audits.exports.report import report_data, report_html, report_json
+from audits.exports.reviews import review_lines
+from audits.exports.tables import csv_lines, record_lines
+from audits.frames import FrameRow, frame_of
+from audits.models import Audit
+from audits.packets.archive import ArchiveWriter
+from audits.packets.contents import (
+    ANCHORS_CSV,
+    ANCHORS_JSONL,
+    CASES,
+    FACTS,
+    FORMAT,
+    FRAME,
+    GUIDELINE,
+    INTEGRITY,
+    LOOKS,
+    MANIFEST,
+    PAIRS,
+    REPORT_HTML,
+    REPORT_JSON,
+    REVIEWS,
+    SETTLEMENTS,
+    TRANSITIONS,
+    CaseLine,
+    SettlementLine,
+)
+from audits.packets.pairs import PAIR_COLUMNS, pair_row
+from audits.selectors import looks_of, require_registered
+from core.identity import canonical_json
+from core.models import Author
+from core.version import VERSION
+from judges.models import Artifact, Comparison, Reader, Run
+from judges.selectors import pairs_of
+from judges.summaries import summary_of
+
+CHUNK = 2000
+
+
+def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> dict[str, Any]:
+    """Write the packet to a file; how many rows each table has comes back."""
+    require_registered(audit)
+    summary, comparison = summary_of(audit.comparison), audit.comparison
+    tables: dict[str, Iterable[str]] = {
+        CASES: record_lines("csv", CaseLine, _cases(comparison)),
+        PAIRS: csv_lines(PAIR_COLUMNS, (pair_row(pair) for pair in pairs_of(comparison))),
+        FRAME: record_lines("csv", FrameRow, frame_of(audit.frame)),
+        SETTLEMENTS: record_lines("csv", SettlementLine, _settlements(audit)),
+        REVIEWS: review_lines(audit, "csv"),
+        ANCHORS_CSV: anchor_lines(audit, "csv"),
+    }
+    with ArchiveWriter(path) as archive:
+        archive.add(FACTS, [report_json(_facts(audit, actor, now))])
+        archive.add(MANIFEST, [audit.manifest])
+        archive.add(GUIDELINE, [audit.rubric.guideline])
+        archive.add(INTEGRITY, [report_json(summary.integrity)])
+        archive.add(TRANSITIONS, [report_json(summary.transitions)])
+        rows = {name: archive.add(name, lines) - 1 for name, lines in tables.items()}
+        rows[LOOKS] = archive.add(LOOKS, _looks(audit))
+        archive.add(ANCHORS_JSONL, anchor_lines(audit, "jsonl"))
+        archive.add(REPORT_JSON, [report_json(report_data(audit, now))])
+        archive.add(REPORT_HTML, [report_html(audit, now)])
+    return {"file": str(path), "bytes": path.stat().st_size, "rows": rows}
+
+
+def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
+    comparison, rubric = audit.comparison, audit.rubric
+    return {
+        "format": FORMAT,
+        "made_at": now.isoformat(),
+        "made_by": actor.pseudonym,
+        "code_version": VERSION,
+        "project": audit.project.name,
+        "audit": audit.name,
+        "kind": comparison.kind,
+        "manifest_hash": audit.manifest_hash,
+        "case_set": {
+            "name": comparison.case_set.name,
+            "version": comparison.case_set.version,
+            "partition": comparison.partition,
+        },
+        "rubric": {
+            "name": rubric.name,
+            "version": rubric.version,
+            "hash": rubric.content_hash,
+            "scale": rubric.scale,
+        },
+        "labels": comparison.labels,
+        "rules": comparison.rules,
+        "slices": comparison.slices,
+        "blocking_slices": comparison.blocking_slices,
+        "sides": {
+            "old": _side(comparison.old_run, comparison.old_reader),
+            "new": _side(comparison.new_run, comparison.new_reader),
+        },
+        "plan": audit.plan,
+        "review": audit.review,
+        "registrations": [
+            {
+                "n": one.n,
+                "at": one.at.isoformat(),
+                "actor": one.actor.pseudonym,
+                "seed": one.seed,
+                "frame_hash": one.frame_hash,
+                "code_version": one.code_version,
+                "labels": one.labels,
+            }
+            for one in audit.registrations.select_related("actor").order_by("n")
+        ],
+        "strata": list(audit.strata.order_by("name").values("name", "kind", "size")),
+    }
+
+
+def _side(run: Run, reader: Reader) -> dict[str, Any]:
+    mapping = reader.mapping
+    return {
+        "system_version": run.system_version.name,
+        "generator": {"identity": run.generator.identity, **run.generator.content},
+        "run": run.ordinal,
+        "presentation_order": run.presentation_order,
+        "reader": {"identity": reader.identity, "parser": reader.parser},
+        "mapping": {
+            "name": str(mapping),
+            "approved_by": mapping.approved_by,
+            "note": mapping.note,
+            "table": mapping.table,
+        },
+    }
+
+
+def _cases(comparison: Comparison) -> Iterator[CaseLine]:
+    cases = iter(
+        comparison.case_set.cases.filter(partition=comparison.partition)
+        .order_by("pk")
+        .values_list("pk", "case_id", "version", "input_hash", "partition", "cluster", "slices")
+        .iterator()
+    )
+    old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
+    while chunk := list(islice(cases, CHUNK)):
+        hashes = _hashes([case[0] for case in chunk], {old, new})
+        for pk, case_id, version, input_hash, partition, cluster, slices in chunk:
+            sides = [*hashes.get((pk, old), ("", "")), *hashes.get((pk, new), ("", ""))]
+            yield CaseLine(case_id, version, input_hash, partition, cluster, canonical_json(slices), *sides)
+
+
+def _hashes(cases: list[int], systems: set[int]) -> dict[tuple[int, int], tuple[str, str]]:
+    rows = Artifact.objects.filter(case__in=cases, system_version__in=systems)
+    return {
+        (case, system): (output, evidence)
+        for case, system, output, evidence in rows.values_list("case", "system_version", "output_hash", "evidence_hash")
+    }
+
+
+def _settlements(audit: Audit) -> Iterator[SettlementLine]:
+    comparison = audit.comparison
+    old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
+    settlements = iter(
+        Settlement.objects.filter(queue=audit.queue)
+        .order_by("number")
+        .values_list("pk", "number", "item__case__case_id", "item__case__version", "how", "at")
+        .iterator()
+    )
+    while chunk := list(islice(settlements, CHUNK)):
+        labels: dict[tuple[int, int], str] = {
+            (settlement, system): label
+            for settlement, system, label in Reference.objects.filter(
+                settlement__in=[row[0] for row in chunk]
+            ).values_list("settlement", "artifact__system_version", "label")
+        }
+        for pk, number, case_id, version, how, at in chunk:
+            both = labels.get((pk, old), ""), labels.get((pk, new), "")
+            yield SettlementLine(number, case_id, version, how, at.isoformat(), *both)
+
+
+def _looks(audit: Audit) -> Iterator[str]:
+    for look in looks_of(audit).iterator(chunk_size=100):
+        yield (
+            json.dumps(
+                {
+                    "registration": look.registration.n,
+                    "watermark": look.watermark,
+                    "at": look.at.isoformat(),
+                    "code_version": look.code_version,
+                    "final": look.final,
+                    "result": look.result,
+                    "secondary": look.secondary,
+                    "slices": look.slices,
+                    "remaining": look.remaining,
+                },
+                ensure_ascii=False,
+                allow_nan=False,
+            )
+            + "\n"
+        )

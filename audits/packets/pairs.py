@@ -1,0 +1,57 @@
+"""Pairs as rows of a table, and back: what the integrity and transition reports are counted from."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from judges.models import ReadingState
+from judges.pairing import Pair, PairState, SideReading
+
+SIDES = ("old", "new")
+READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees")
+PAIR_COLUMNS = (
+    "case_id",
+    "case_version",
+    "slices",
+    "same_content",
+    "pair_state",
+    *(f"{side}_{name}" for side in SIDES for name in READING),
+)
+MARKS = {None: "", True: "1", False: "0"}
+MARKED = {text: mark for mark, text in MARKS.items()}
+
+
+def pair_row(pair: Pair) -> list[Any]:
+    """A pair as written: a side without a judgment has a blank state, one without a verdict a blank verdict."""
+    readings = [cell for reading in (pair.old, pair.new) for cell in _reading_cells(reading)]
+    slices = json.dumps(pair.slices, ensure_ascii=False, sort_keys=True)
+    return [pair.case_id, pair.case_version, slices, MARKS[pair.same_content], pair.state.value, *readings]
+
+
+def _reading_cells(reading: SideReading | None) -> list[str]:
+    if reading is None:
+        return [""] * len(READING)
+    marks = [MARKS[reading.output_agrees], MARKS[reading.evidence_agrees]]
+    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks]
+
+
+def pair_of(cells: Mapping[str, str]) -> Pair:
+    """The pair that a row was made from, but for its key in the database."""
+    return Pair(
+        case_pk=0,
+        case_id=cells["case_id"],
+        case_version=int(cells["case_version"]),
+        slices=json.loads(cells["slices"]),
+        old=_reading(cells, "old"),
+        new=_reading(cells, "new"),
+        same_content=cells["same_content"] == "1",
+        state=PairState(cells["pair_state"]),
+    )
+
+
+def _reading(cells: Mapping[str, str], side: str) -> SideReading | None:
+    state, verdict, raw_label, provenance, output, evidence = (cells[f"{side}_{name}"] for name in READING)
+    if not state:
+        return None
+    found = verdict if state == ReadingState.VALID else None
+    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence])
