@@ -43,8 +43,8 @@ def _rows_chosen(entry: Document, key: str) -> Iterator[Problem]:
         if name in entry and text_at(entry, "join") == BY_ROW:
             what = "chosen rows are not the same rows as the cases, so they cannot be joined by row"
             yield Problem(what, key=f"{key}.join", value=BY_ROW, allowed="the column or columns that hold the case id")
-    if "occurrence" in entry and "judgments_of" not in entry:
-        yield Problem("only judgments are repeated", key=f"{key}.occurrence")
+    if "occurrence" in entry and "judgments_of" not in entry and key != "sources[0]":
+        yield Problem("only cases and judgments are chosen by it", key=f"{key}.occurrence")
 
 
 def _paths(entry: Document, key: str) -> Iterator[Problem]:

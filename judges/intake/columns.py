@@ -12,6 +12,7 @@ from dataclasses import replace
 from core.errors import Problem
 from judges.intake.joins import (
     Located,
+    Occurrences,
     Seen,
     case_id_of,
     columns_are_there,
@@ -37,11 +38,14 @@ def read_cases(
         tables = tables_of(path, source, _named(columns))
         if not columns_are_there(columns, tables, gathered):
             return
+        occurrences = Occurrences(source.layout.occurrence)
         for place, row in placed_rows(tables, gathered):
             tally.rows += 1
             case_id = case_id_of(row, source.join) if source.join.columns else str(place)
             if isinstance(case_id, Problem):
                 gathered.add(case_id)
+                continue
+            if not occurrences.wants(case_id):
                 continue
             case = _case(place, row, case_id, source)
             faults = list(case_faults(case, source))

@@ -77,18 +77,13 @@ def joined_rows(
 ) -> Iterator[tuple[int, Row, str]]:
     """The rows of a source, each with its place and the id of its case; a row without one is a problem."""
     before, last = problems.total, 0
-    about = Counter[str]()
+    occurrences = Occurrences(source.layout.occurrence)
     for place, row in placed_rows(tables, problems, mend):
         tally.rows += 1
         last = place
         case_id = _case_id(place, row, source, index, problems, tally)
-        if case_id is None:
-            continue
-        if source.layout.occurrence is not None:
-            about[case_id] += 1
-            if about[case_id] != source.layout.occurrence:
-                continue
-        yield place, row, case_id
+        if case_id is not None and occurrences.wants(case_id):
+            yield place, row, case_id
     # One row too many or too few means that rows and cases are out of step, anywhere: no row can be trusted.
     if source.join.column is None and last != index.rows and problems.total == before:
         problems.add(
@@ -130,6 +125,20 @@ def _case_id(
     column, allowed = source.join.name, "an id of the case source"
     problems.add(Problem(what, row.file, row.number, column, value=case_id, allowed=allowed))
     return None
+
+
+class Occurrences:
+    """Which of several rows about one case is read: each, or the n-th."""
+
+    def __init__(self, wanted: int | None) -> None:
+        self.wanted = wanted
+        self._rows = Counter[str]()
+
+    def wants(self, case_id: str) -> bool:
+        if self.wanted is None:
+            return True
+        self._rows[case_id] += 1
+        return self._rows[case_id] == self.wanted
 
 
 class Seen:

@@ -71,7 +71,10 @@ FIT_FAULTS = [
      "items[0].text"),
     (record(join="row", where={"judge": "old"}), "sources[1].join: chosen rows are not the same rows as the cases, so "
      "they cannot be joined by row (found 'row'); allowed: the column or columns that hold the case id"),
-    (put("sources", 0, "occurrence", value="2"), "sources[0].occurrence: only judgments are repeated"),
+    (
+        put("sources", 1, value={"file": "cases.csv", "join": "id", "roles": {}, "occurrence": "1"}),
+        "sources[1].occurrence: only cases and judgments are chosen by it",
+    ),
     (put("sources", 1, "file", value="notes.txt"), "sources[1].format: missing, and 'notes.txt' does not say; allowed: "
      "csv, tsv, spaces, json, jsonl, parquet, eval"),
     (put("sources", 0, "roles", "label", value="old"), "sources[0].roles.label: only a source with judgments_of has "
