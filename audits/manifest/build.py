@@ -24,6 +24,7 @@ from judges.intake.specs import (
     SideSpec,
     Source,
 )
+from judges.parsing import PARSERS
 
 Document = dict[str, Any]
 
@@ -71,10 +72,15 @@ def _side(judge: Document) -> SideSpec:
     return SideSpec(
         system_version=judge["system_version"],
         generator=GeneratorSpec(**generator),
-        reader=ReaderSpec(**judge["reader"]),
+        reader=_reader(judge["reader"]),
         run=int(judge.get("run", "1")),
         presentation_order=judge.get("presentation_order", "as given"),
     )
+
+
+def _reader(reader: Document) -> ReaderSpec:
+    setting = PARSERS[reader["parser"]].setting
+    return ReaderSpec(reader["parser"], reader["mapping"], reader.get(setting, ""))
 
 
 def _mapping(key: str, entry: Document) -> MappingSpec:

@@ -45,10 +45,12 @@ class GeneratorSpec:
 
 @dataclass(frozen=True)
 class ReaderSpec:
-    """What turned a raw response into a verdict: `parser` is `id@version`, `mapping` is `name@version`."""
+    """What turned a raw response into a verdict: `parser` is `id@version`, `mapping` is `name@version`. `setting` is
+    what some parsers need beside: a field, a pattern."""
 
     parser: str
     mapping: str
+    setting: str = ""
 
 
 @dataclass(frozen=True)

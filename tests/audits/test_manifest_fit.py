@@ -28,6 +28,12 @@ FIT_FAULTS = [
      "could say what moved; allowed: two judges on one system version, or one judge on two"),
     (put("judges", "candidate", "generator", "model", value="old"), "judges: the two sides are the same; there is "
      "nothing to compare"),
+    (put("judges", "candidate", "reader", "parser", value="regex@1"), "judges.candidate.reader.pattern: missing; the "
+     "parser regex@1 needs it"),
+    (put("judges", "candidate", "reader", "field", value="label"), "judges.candidate.reader.field: the parser "
+     "exact-label@1 has none (found 'label')"),
+    (put("judges", "candidate", "reader", value={"parser": "regex@1", "pattern": "(", "mapping": "yes-no@1"}),
+     "judges.candidate.reader.pattern: no pattern of RE2: missing ): ( (found '(')"),
     (put("judges", "candidate", "reader", "mapping", value="yes-no@2"), "judges.candidate.reader.mapping: no such "
      "mapping; did you mean 'yes-no@1'? (found 'yes-no@2'); allowed: yes-no@1"),
     (put("reviews", 0, "mapping", value="grades@1"), "reviews[0].mapping: no such mapping (found 'grades@1'); allowed: "
