@@ -50,10 +50,14 @@ def make_rubric(project: Project, labels: Sequence[str] = ("fail", "pass"), name
 
 
 def make_reader(
-    project: Project, parser: str = "exact-label@1", table: Mapping[str, str] = YES_NO, name: str = "yes-no"
+    project: Project,
+    parser: str = "exact-label@1",
+    table: Mapping[str, str] = YES_NO,
+    name: str = "yes-no",
+    setting: str = "",
 ) -> Reader:
     mapping_publish(project=project, spec=MappingSpec(name, "1", "owner", table))
-    return reader_ensure(project=project, spec=ReaderSpec(parser, f"{name}@1"))
+    return reader_ensure(project=project, spec=ReaderSpec(parser, f"{name}@1", setting))
 
 
 def case_row(case_id: str, number: int = 1, **changes: Any) -> CaseRow:

@@ -7,6 +7,8 @@ from audits.manifest.build import build
 from audits.manifest.checks import manifest_problems
 from audits.manifest.document import text_at
 from audits.manifest.files import find_file, name_fault, named_files, read_text, same_last_part
+from audits.manifest.layouts import layout_problems
+from audits.manifest.presets import expanded
 from audits.manifest.schema import schema_problems
 from audits.manifest.sources import source_problems
 from audits.manifest.specs import Manifest, PlanSpec, ReviewSpec
@@ -25,7 +27,10 @@ def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) 
     text, document, problems = read_document(_content(path))
     if problems and not document:
         raise InputError(replace(problem, file=path.name) for problem in problems)
-    problems += [*schema_problems(document), *manifest_problems(document), *source_problems(document)]
+    document, unexpanded = expanded(document)
+    problems += unexpanded
+    for checked in (schema_problems, manifest_problems, source_problems, layout_problems):
+        problems += checked(document)
     folders = [path.parent, *([files] if files else [])]
     paths: dict[str, Path] = {}
     problems += [*same_last_part(document)] if flat else []

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from audits.manifest.document import list_at, mapping_at, number_at, text_at, texts_at
+from audits.manifest.document import list_at, mapping_at, names_at, number_at, text_at, texts_at
 from audits.manifest.sources import BY_ROW, artifact_sides, file_format, file_quoting
 from audits.manifest.specs import CutoverSpec, GateRule, IntegritySpec, Manifest, PlanSpec, RepeatsSpec, ReviewSpec
 from core.identity import text_hash
@@ -12,6 +12,7 @@ from judges.intake.specs import (
     SIDES,
     GeneratorSpec,
     Join,
+    Layout,
     MappingSpec,
     ReaderSpec,
     Repair,
@@ -23,6 +24,7 @@ from judges.intake.specs import (
     SideSpec,
     Source,
 )
+from judges.parsing import PARSERS
 
 Document = dict[str, Any]
 
@@ -70,10 +72,15 @@ def _side(judge: Document) -> SideSpec:
     return SideSpec(
         system_version=judge["system_version"],
         generator=GeneratorSpec(**generator),
-        reader=ReaderSpec(**judge["reader"]),
+        reader=_reader(judge["reader"]),
         run=int(judge.get("run", "1")),
         presentation_order=judge.get("presentation_order", "as given"),
     )
+
+
+def _reader(reader: Document) -> ReaderSpec:
+    setting = PARSERS[reader["parser"]].setting
+    return ReaderSpec(reader["parser"], reader["mapping"], reader.get(setting, ""))
 
 
 def _mapping(key: str, entry: Document) -> MappingSpec:
@@ -87,10 +94,10 @@ def _source(document: Document, source: Document, defines_cases: bool) -> Source
     repair = text_at(source, "repair", "split_first_column_by")
     case_id = roles.get("case_id")
     return Source(
-        file=source["file"],
+        file=_file_name(source),
         format=cast(Any, file_format(document, source)),
         quoting=cast(Any, file_quoting(document, source)),
-        join=Join(case_id if isinstance(case_id, str) else None) if defines_cases else _join(source["join"]),
+        join=_join(case_id if defines_cases else source["join"]),
         judgments_of=source.get("judgments_of"),
         artifacts_of=cast(tuple[SideName, ...], artifact_sides(source)),
         defines_cases=defines_cases,
@@ -105,22 +112,44 @@ def _source(document: Document, source: Document, defines_cases: bool) -> Source
         cluster=roles.get("cluster"),
         provenance=roles.get("provenance", {}),
         repair=Repair(repair) if repair else None,
+        layout=_layout(source),
     )
 
 
-def _join(text: str) -> Join:
-    return Join(None if text == BY_ROW else text)
+def _join(columns: Any) -> Join:
+    """By row: `row`, or for the case source the mapping `{row: number}`."""
+    if columns == BY_ROW or isinstance(columns, dict):
+        return Join(None)
+    return Join(columns if isinstance(columns, str) else tuple(columns))
+
+
+def _file_name(entry: Document) -> str:
+    """What errors call it, where they do not know which of several files they are about."""
+    names = names_at(entry, "file")
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _layout(entry: Document) -> Layout:
+    return Layout(
+        files=tuple(names_at(entry, "file")),
+        rows=entry.get("rows", ""),
+        columns=tuple(texts_at(entry, "columns")),
+        where=mapping_at(entry, "where"),
+        occurrence=int(entry["occurrence"]) if "occurrence" in entry else None,
+        unknown_cases=entry.get("unknown_cases", "refuse"),
+    )
 
 
 def _review_source(document: Document, review: Document) -> ReviewSource:
     sides = review.get("sides") or {"both": review}
     return ReviewSource(
-        file=review["file"],
+        file=_file_name(review),
         format=cast(Any, file_format(document, review)),
         quoting=cast(Any, file_quoting(document, review)),
         join=_join(review["join"]),
         mapping=review["mapping"],
         sides={side: _people(people) for side, people in sides.items()},
+        layout=_layout(review),
     )
 
 

@@ -9,11 +9,12 @@ from audits.stats.estimands import ESTIMANDS, Estimand
 from core.errors import Problem
 from judges.intake.rows import LENGTH_BAND
 from judges.intake.specs import SIDES
-from judges.parsing import PARSERS
+from judges.parsing import PARSERS, Parser
 
 Document = dict[str, Any]
 
 
+PARSER_SETTINGS = ("field", "pattern")
 RULES_WITH_VALUE = ("interval_excludes_below", "unparsed_rate_at_most")
 
 
@@ -53,7 +54,23 @@ def _readers(document: Document) -> Iterator[Problem]:
         if parser is not None and parser not in PARSERS:
             what = f"no such parser{did_you_mean(parser, PARSERS)}"
             yield Problem(what, key=f"judges.{side}.reader.parser", value=parser, allowed=", ".join(PARSERS))
+        yield from _setting(document, side, PARSERS.get(parser or ""))
         yield from mapping_exists(document, "judges", side, "reader", "mapping")
+
+
+def _setting(document: Document, side: str, parser: Parser | None) -> Iterator[Problem]:
+    """What some parsers need beside their name, and the others do not have."""
+    reader, key = mapping_at(document, "judges", side, "reader"), f"judges.{side}.reader"
+    if parser is None:
+        return
+    for name in PARSER_SETTINGS:
+        text = text_at(reader, name)
+        if name == parser.setting and text is None:
+            yield Problem(f"missing; the parser {parser.key} needs it", key=f"{key}.{name}")
+        elif name == parser.setting and text is not None and parser.fault and (fault := parser.fault(text)):
+            yield Problem(fault, key=f"{key}.{name}", value=text)
+        elif name != parser.setting and text is not None:
+            yield Problem(f"the parser {parser.key} has none", key=f"{key}.{name}", value=text)
 
 
 def mapping_exists(document: Document, *path: str | int) -> Iterator[Problem]:

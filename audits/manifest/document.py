@@ -34,6 +34,12 @@ def texts_at(document: Any, *path: str | int) -> list[str]:
     return [item for item in list_at(document, *path) if isinstance(item, str)]
 
 
+def names_at(document: Any, *path: str | int) -> list[str]:
+    """The text at a path, or the texts of the list there."""
+    text = text_at(document, *path)
+    return texts_at(document, *path) if text is None else [text]
+
+
 def number_at(document: Any, *path: str | int) -> float | None:
     """The number at a path, or None where there is none, or no number."""
     text = text_at(document, *path)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from audits.manifest.document import names_at
 from core.errors import Problem
 from core.texts import UNSTORABLE
 
@@ -58,9 +59,9 @@ def named_files(document: dict[str, object]) -> Iterator[tuple[str, str]]:
     for group in ("sources", "reviews"):
         entries = document.get(group)
         for place, entry in enumerate(entries if isinstance(entries, list) else []):
-            name = entry.get("file") if isinstance(entry, dict) else None
-            if isinstance(name, str) and name:
-                yield f"{group}[{place}].file", name
+            for name in names_at(entry, "file"):
+                if name:
+                    yield f"{group}[{place}].file", name
 
 
 def same_last_part(document: dict[str, object]) -> Iterator[Problem]:

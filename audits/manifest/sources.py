@@ -1,14 +1,24 @@
 """Which file gives what: the checks on sources and reviews, which share the files and the sides."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from audits.manifest.checks import Document, mapping_exists
-from audits.manifest.document import list_at, mapping_at, text_at
+from audits.manifest.document import list_at, mapping_at, names_at, text_at
 from core.errors import Problem
-from judges.intake.specs import SIDES
+from judges.intake.specs import SIDES, Format
 
 BY_ROW = "row"
+FORMATS: tuple[Format, ...] = get_args(Format)
+ENDINGS: dict[str, Format] = {
+    "csv": "csv",
+    "tsv": "tsv",
+    "json": "json",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "parquet": "parquet",
+    "eval": "eval",
+}
 CASE_ROLES = ("case_id", "input", "slices", "partition", "cluster")
 JUDGMENT_ROLES = ("label", "raw", "score", "provenance")
 
@@ -27,7 +37,7 @@ def source_problems(document: Document) -> Iterator[Problem]:
 
 def file_format(document: Document, entry: Any) -> str | None:
     """As written, else as another source of the same file has it, else by the end of the name."""
-    return _as_elsewhere(document, entry, "format") or _by_ending(text_at(entry, "file") or "")
+    return _as_elsewhere(document, entry, "format") or next(map(format_of, names_at(entry, "file")), None)
 
 
 def file_quoting(document: Document, entry: Any) -> str:
@@ -44,18 +54,19 @@ def artifact_sides(source: Any) -> tuple[str, ...]:
 
 
 def _as_elsewhere(document: Document, entry: Any, key: str) -> str | None:
-    same = [other for other in list_at(document, "sources") if text_at(other, "file") == text_at(entry, "file")]
+    same = [other for other in list_at(document, "sources") if names_at(other, "file") == names_at(entry, "file")]
     return text_at(entry, key) or next((found for other in same if (found := text_at(other, key))), None)
 
 
-def _by_ending(name: str) -> str | None:
-    return next((kind for kind in ("csv", "tsv") if name.lower().endswith(f".{kind}")), None)
+def format_of(name: str) -> str | None:
+    """The format by the end of a name, which may say in addition that the file is gzipped."""
+    return ENDINGS.get(name.lower().removesuffix(".gz").rpartition(".")[2])
 
 
 def _format_known(document: Document, entry: Any, key: str) -> Iterator[Problem]:
-    name = text_at(entry, "file")
-    if name is not None and file_format(document, entry) is None:
-        yield Problem(f"missing, and {name!r} does not say", key=f"{key}.format", allowed="csv, tsv")
+    names = names_at(entry, "file")
+    if names and file_format(document, entry) is None:
+        yield Problem(f"missing, and {names[0]!r} does not say", key=f"{key}.format", allowed=", ".join(FORMATS))
 
 
 def _case_source(source: Any) -> Iterator[Problem]:
@@ -72,7 +83,7 @@ def _case_source(source: Any) -> Iterator[Problem]:
 
 def _further_source(source: Any, key: str) -> Iterator[Problem]:
     if isinstance(source, dict) and "join" not in source:
-        yield Problem("missing", key=f"{key}.join", allowed="row, or the column that holds the case id")
+        yield Problem("missing", key=f"{key}.join", allowed="row, or the column or columns that hold the case id")
     for role in CASE_ROLES:
         if role in mapping_at(source, "roles"):
             yield Problem("only the first source, which defines the cases, has this role", key=f"{key}.roles.{role}")

@@ -101,5 +101,6 @@ class Manifest:
     def case_source(self) -> Source:
         return self.sources[0]
 
-    def path(self, source: Source | ReviewSource) -> Path:
-        return self.paths[source.file]
+    def path(self, source: Source | ReviewSource) -> tuple[Path, ...]:
+        """The files of a source, in order."""
+        return tuple(self.paths[name] for name in source.layout.files)

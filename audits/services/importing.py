@@ -1,6 +1,6 @@
 """Taking in labels that people gave elsewhere, for the cases that an audit drew."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from core.services import imported_author
 from judges.intake.columns import read_labels
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, LabelRow, Tally
-from judges.intake.specs import Join, ReviewColumns, ReviewSource
+from judges.intake.specs import Join, Layout, ReviewColumns, ReviewSource
 from judges.models import Mapping as LabelMapping
 from judges.services.loads import chunks
 
@@ -51,29 +51,29 @@ class _CaseLabels:
     rows: tuple[LabelRow, ...]
 
 
-def reviews_import(*, audit: Audit, path: Path, scope: Scope, actor: Author, now: datetime) -> ReviewImport:
-    """Store the labels of a file under imported authors, all or nothing.
+def reviews_import(*, audit: Audit, paths: Sequence[Path], scope: Scope, actor: Author, now: datetime) -> ReviewImport:
+    """Store the labels of a file, or of several that follow each other, under imported authors, all or nothing.
 
     Labels of cases that were not drawn are refused, unless the scope says to leave them out or to take
     them as outside the sample, where no estimate uses them.
     """
     require_registered(audit)
     # What the manifest says of its own file holds for this one, and messages name the file that was given.
-    source = replace(review_source(audit, path), file=path.name)
+    source = _as_given(review_source(audit, paths), paths)
     tally = Tally()
-    rows = list(_rows_by_case(audit, read_labels(path, source, case_index(audit), tally=tally), source))
-    report = ReviewImport(file=path.name, tally=tally)
+    rows = list(_rows_by_case(audit, read_labels(tuple(paths), source, case_index(audit), tally=tally), source))
+    report = ReviewImport(file=source.file, tally=tally)
     with transaction.atomic():
         _lock(audit)
         drawn = set(audit.draws.values_list("case", flat=True))
         outside = [row for row in rows if row.case not in drawn]
         report.not_drawn = len(outside)
         if outside and scope == "drawn or refused":
-            raise InputError(_not_drawn(path.name, outside))
+            raise InputError(_not_drawn(source.file, outside))
         if scope == "drawn only":
             rows = [row for row in rows if row.case in drawn]
         for chunk in chunks(rows):
-            _merge(report.imported, _import_chunk(audit, source, chunk, path.name, actor, now))
+            _merge(report.imported, _import_chunk(audit, source, chunk, source.file, actor, now))
     return report
 
 
@@ -87,8 +87,9 @@ def _lock(audit: Audit) -> None:
         pass
 
 
-def review_source(audit: Audit, path: Path) -> ReviewSource:
-    """What the manifest says about this file: by its name, or the only entry there is."""
+def review_source(audit: Audit, paths: Sequence[Path]) -> ReviewSource:
+    """What the manifest says about these files: by the first one's name, or the only entry there is."""
+    path = paths[0]
     sources = [_source(entry) for entry in audit.review["sources"]]
     named = [source for source in sources if source.file == path.name]
     if len(named or sources) != 1:
@@ -100,14 +101,23 @@ def review_source(audit: Audit, path: Path) -> ReviewSource:
                 allowed=", ".join(source.file for source in sources) or "an entry for it in the manifest",
             )
         )
-    if not path.is_file():
-        raise InputError(Problem("there is no such file", file=str(path)))
+    absent = [path for path in paths if not path.is_file()]
+    if absent:
+        raise InputError(Problem("there is no such file", file=str(path)) for path in absent)
     return (named or sources)[0]
+
+
+def _as_given(source: ReviewSource, paths: Sequence[Path]) -> ReviewSource:
+    if len(paths) == 1:
+        return replace(source, file=paths[0].name)
+    names = tuple(str(path) for path in paths)
+    return replace(source, file=f"{names[0]} and {len(names) - 1} more", layout=replace(source.layout, files=names))
 
 
 def _source(entry: Mapping[str, Any]) -> ReviewSource:
     sides = {side: ReviewColumns(**columns) for side, columns in entry["sides"].items()}
-    return ReviewSource(**{**entry, "join": Join(**entry["join"]), "sides": sides})
+    layout = Layout(**entry.get("layout", {}))  # an audit opened before there were layouts has none
+    return ReviewSource(**{**entry, "join": Join(**entry["join"]), "sides": sides, "layout": layout})
 
 
 def case_index(audit: Audit) -> CaseIndex:

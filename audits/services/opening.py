@@ -24,7 +24,7 @@ from judges.intake.columns import (
     review_columns,
     source_columns,
 )
-from judges.intake.joins import columns_are_there, table_of
+from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import SIDES, ReviewSource, SideName, Source
@@ -130,15 +130,15 @@ def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex
 
 def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
     """Files of labels that exist by now: most come only after the draw."""
-    return [review for review in manifest.reviews if review.file in manifest.paths]
+    return [review for review in manifest.reviews if set(review.layout.files) <= set(manifest.paths)]
 
 
 def _check_columns(manifest: Manifest, problems: Problems) -> None:
     """Columns of every other file, so that a fault in the cases does not hide them."""
     for source in manifest.sources[1:]:
-        columns_are_there(source_columns(source), table_of(manifest.path(source), source), problems)
+        columns_are_there(source_columns(source), tables_of(manifest.path(source), source), problems)
     for review in _reviews_there(manifest):
-        columns_are_there(review_columns(review), table_of(manifest.path(review), review), problems)
+        columns_are_there(review_columns(review), tables_of(manifest.path(review), review), problems)
 
 
 def _check_blocking(manifest: Manifest, seen: dict[str, set[str]], problems: Problems) -> None:

@@ -1,5 +1,6 @@
 """How rows find their case, and what a second row about the same case means."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -7,49 +8,82 @@ from pathlib import Path
 from core.errors import Problem
 from core.identity import value_hash
 from judges.intake.problems import Problems
-from judges.intake.readers import Mend, Row, Table, read_header, read_rows
+from judges.intake.readers import Mend, Row, Table, absent_fields, read_header, read_rows
 from judges.intake.rows import CaseIndex, Tally
-from judges.intake.specs import ReviewSource, Source
+from judges.intake.specs import Join, ReviewSource, Source
+
+# Between the parts of a case id that several columns make; no part may hold it, so that no two ids can meet.
+BETWEEN = "|"
+LISTED_FIELDS = 60
+
+Located = Path | tuple[Path, ...]  # where a source's file is, or its files
 
 
-def table_of(path: Path, source: Source | ReviewSource) -> Table:
-    return Table(path, source.format, source.quoting, source.file)
-
-
-def columns_are_there(columns: Sequence[tuple[str, str | None]], table: Table, problems: Problems) -> bool:
-    """Whether every (role, column) names a column of the file; each that does not is a problem."""
-    header = read_header(table, problems=problems)
-    absent = [(role, column) for role, column in columns if column is not None and column not in header]
-    for role, column in absent:
-        close = get_close_matches(column, header, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        problems.add(
-            Problem(
-                f"the role {role} names a column that is not in the file{hint}",
-                file=table.name,
-                value=column,
-                allowed=", ".join(header),
-            )
+def tables_of(paths: Located, source: Source | ReviewSource, fields: Sequence[str] = ()) -> tuple[Table, ...]:
+    """The files of a source, to be read one after the other."""
+    layout = source.layout
+    found = (paths,) if isinstance(paths, Path) else paths
+    names = layout.files if len(found) > 1 else (source.file,)
+    return tuple(
+        Table(
+            path,
+            source.format,
+            source.quoting,
+            name,
+            layout.rows,
+            layout.columns,
+            layout.where,
+            (*source.join.columns, *fields),
         )
-    return not absent
+        for path, name in zip(found, names, strict=True)
+    )
+
+
+def columns_are_there(columns: Sequence[tuple[str, str | None]], tables: Sequence[Table], problems: Problems) -> bool:
+    """Whether every (role, column) names a column of each file, or a path that a row has; others are problems."""
+    before = problems.total
+    for table in tables:
+        wanted = [*columns, *((f"where.{column}", column) for column in table.where)]
+        absent = set(absent_fields(table, [column for _, column in wanted if column is not None], problems))
+        header = read_header(table, problems=problems) if absent else ()
+        for role, column in wanted:
+            if column is not None and column in absent:
+                close = get_close_matches(column, header, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                what = f"the role {role} names a column that is not in the file{hint}"
+                allowed = ", ".join(header[:LISTED_FIELDS])
+                problems.add(Problem(what, file=table.name, value=column, allowed=allowed))
+    return problems.total == before
+
+
+def placed_rows(tables: Sequence[Table], problems: Problems, mend: Mend | None = None) -> Iterator[tuple[int, Row]]:
+    """The rows of all files of a source, each with its number counted through them."""
+    before = 0
+    for table in tables:
+        last = 0
+        for row in read_rows(table, mend=mend, problems=problems):
+            last = row.number
+            yield before + row.number, row
+        before += last
 
 
 def joined_rows(
-    path: Path,
+    tables: Sequence[Table],
     source: Source | ReviewSource,
     index: CaseIndex,
     problems: Problems,
     tally: Tally,
     mend: Mend | None = None,
-) -> Iterator[tuple[Row, str]]:
-    """The rows of a file, each with the id of its case; a row without one is a problem."""
+) -> Iterator[tuple[int, Row, str]]:
+    """The rows of a source, each with its place and the id of its case; a row without one is a problem."""
     before, last = problems.total, 0
-    for row in read_rows(table_of(path, source), mend=mend, problems=problems):
+    occurrences = Occurrences(source.layout.occurrence)
+    for place, row in placed_rows(tables, problems, mend):
         tally.rows += 1
-        last = row.number
-        case_id = _case_id(row, source, index, problems)
-        if case_id is not None:
-            yield row, case_id
+        last = place
+        case_id = _case_id(place, row, source, index, problems, tally)
+        if case_id is not None and occurrences.wants(case_id):
+            yield place, row, case_id
     # One row too many or too few means that rows and cases are out of step, anywhere: no row can be trusted.
     if source.join.column is None and last != index.rows and problems.total == before:
         problems.add(
@@ -61,23 +95,56 @@ def joined_rows(
         )
 
 
-def _case_id(row: Row, source: Source | ReviewSource, index: CaseIndex, problems: Problems) -> str | None:
-    column = source.join.column
-    if column is None:
-        return index.at(row.number)
-    case_id = row.cells[column]
+def case_id_of(row: Row, join: Join) -> str | Problem:
+    """What the columns of a join say; several make one id."""
+    parts = [row.cells[column] for column in join.columns]
+    if len(parts) == 1:
+        return parts[0]
+    for column, part in zip(join.columns, parts, strict=True):
+        if not part.strip() or BETWEEN in part:
+            what = "a part of the case id is blank" if not part.strip() else f"a part of the case id holds {BETWEEN!r}"
+            return Problem(what, row.file, row.number, column, value=part, allowed=f"a text without {BETWEEN!r}")
+    return BETWEEN.join(parts)
+
+
+def _case_id(
+    place: int, row: Row, source: Source | ReviewSource, index: CaseIndex, problems: Problems, tally: Tally
+) -> str | None:
+    if source.join.column is None:
+        return index.at(place)
+    case_id = case_id_of(row, source.join)
+    if isinstance(case_id, Problem):
+        problems.add(case_id)
+        return None
     if case_id in index:
         return case_id
+    if case_id.strip() and source.layout.unknown_cases == "leave_out":
+        tally.unknown += 1
+        return None
     what = "no case has this id" if case_id.strip() else "the case id is blank"
-    problems.add(Problem(what, source.file, row.number, column, value=case_id, allowed="an id of the case source"))
+    column, allowed = source.join.name, "an id of the case source"
+    problems.add(Problem(what, row.file, row.number, column, value=case_id, allowed=allowed))
     return None
+
+
+class Occurrences:
+    """Which of several rows about one case is read: each, or the n-th."""
+
+    def __init__(self, wanted: int | None) -> None:
+        self.wanted = wanted
+        self._rows = Counter[str]()
+
+    def wants(self, case_id: str) -> bool:
+        if self.wanted is None:
+            return True
+        self._rows[case_id] += 1
+        return self._rows[case_id] == self.wanted
 
 
 class Seen:
     """Which cases a reading has had a row about, and with what content."""
 
-    def __init__(self, file: str, noun: str, tally: Tally) -> None:
-        self.file = file
+    def __init__(self, noun: str, tally: Tally) -> None:
         self.noun = noun
         self.tally = tally
         self._first: dict[str, tuple[int, str]] = {}
@@ -89,17 +156,18 @@ class Seen:
         self.tally.missing += 1
         self._first.setdefault(case_id, (0, ""))
 
-    def is_new(self, case_id: str, number: int, content: list[object], problems: Problems) -> bool:
+    def is_new(self, case_id: str, place: int, row: Row, content: list[object], problems: Problems) -> bool:
         """Whether this is the first row about the case. The same again is counted; something else is a problem."""
         digest = value_hash(content)
-        row, earlier = self._first.get(case_id, (0, ""))
+        first, earlier = self._first.get(case_id, (0, ""))
         if not earlier:
-            self._first[case_id] = (number, digest)
+            self._first[case_id] = (place, digest)
             self.tally.taken += 1
             return True
         if digest == earlier:
             self.tally.duplicates += 1
         else:
-            what = f"a second {self.noun} for this case, other than the one in row {row}"
-            problems.add(Problem(what, self.file, number, value=case_id, allowed=f"one {self.noun} per case"))
+            what = f"a second {self.noun} for this case, other than the one in row {first}"
+            allowed = f"one {self.noun} per case; repeats are told apart by where or occurrence"
+            problems.add(Problem(what, row.file, row.number, value=case_id, allowed=allowed))
         return False

@@ -20,10 +20,10 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 def case_faults(case: CaseRow, source: Source) -> Iterator[Problem]:
     """Faults of a case's id, cluster, slices and partition."""
-    names = [(source.join.column, case.case_id), (source.cluster, case.cluster)]
+    names: list[tuple[str | None, str]] = [(source.join.name, case.case_id), (source.cluster, case.cluster)]
     names += [(source.slices.get(name), value) for name, value in case.slices.items()]
     for column, value in names:
-        needed = value or column == source.join.column
+        needed = value or column == source.join.name
         if column and needed and (fault := name_fault(value)):
             yield Problem(fault, source.file, case.number, column, value=value, allowed="a name on one line")
     if case.partition and case.partition not in PARTITIONS:

@@ -1,9 +1,9 @@
 """Mends of named faults. A fault that the manifest does not name is refused, never guessed at."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from core.errors import InputError, Problem, shortened
+from judges.intake.joins import Located, tables_of
 from judges.intake.readers import Mend, Table, read_header, read_rows
 from judges.intake.specs import Source
 
@@ -11,13 +11,13 @@ from judges.intake.specs import Source
 Known = Callable[[int, Sequence[str]], str | None]
 
 
-def mend_for(source: Source, table: Table, cases: tuple[Path, Source] | None) -> Mend:
+def mend_for(source: Source, table: Table, cases: tuple[Located, Source] | None) -> Mend:
     """The mend that a source's manifest entry names, with what the case source knows."""
     if source.repair is None or cases is None:
         raise ValueError("a mend needs a named repair and the case source")
     column = source.repair.split_first_column_by
     path, case_source = cases
-    case_table = Table(path, case_source.format, case_source.quoting, case_source.file)
+    (case_table,) = tables_of(path, case_source)
     header = read_header(table)
     for file, names in ((source.file, header), (case_source.file, read_header(case_table))):
         if column not in names:
@@ -26,8 +26,8 @@ def mend_for(source: Source, table: Table, cases: tuple[Path, Source] | None) ->
     if source.join.column is None:
         known = _known_by_row(case_table, column)
     else:
-        texts = _texts(case_table, case_source.join.column, column)
-        known = _known_by_key(texts, header, column, source.join.column)
+        texts = _texts(case_table, case_source.join.name, column)
+        known = _known_by_key(texts, header, column, source.join.name)
     return split_column(header, column, known, source.file)
 
 
@@ -72,7 +72,7 @@ def _known_by_row(table: Table, column: str) -> Known:
     return known
 
 
-def _texts(table: Table, key: str | None, column: str) -> dict[str, str]:
+def _texts(table: Table, key: str, column: str) -> dict[str, str]:
     return {row.cells[key] if key else str(row.number): row.cells[column] for row in read_rows(table)}
 
 

@@ -58,7 +58,7 @@ class Tally:
     """What became of the sound rows of one reading.
 
     `missing` rows said nothing (for labels: nothing about one side), `duplicates` repeated an earlier
-    row word for word, and `absent` counts the cases that no row was about.
+    row word for word, `unknown` were about no case and left out, and `absent` counts the cases that no row was about.
     """
 
     rows: int = 0
@@ -66,6 +66,7 @@ class Tally:
     missing: int = 0
     duplicates: int = 0
     absent: int = 0
+    unknown: int = 0
 
 
 class CaseIndex:

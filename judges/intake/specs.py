@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 SideName = Literal["baseline", "candidate"]
+Format = Literal["csv", "tsv", "spaces", "json", "jsonl", "parquet", "eval"]
+Quoting = Literal["minimal", "none"]
 SIDES: tuple[SideName, ...] = ("baseline", "candidate")
 
 
@@ -43,10 +45,12 @@ class GeneratorSpec:
 
 @dataclass(frozen=True)
 class ReaderSpec:
-    """What turned a raw response into a verdict: `parser` is `id@version`, `mapping` is `name@version`."""
+    """What turned a raw response into a verdict: `parser` is `id@version`, `mapping` is `name@version`. `setting` is
+    what some parsers need beside: a field, a pattern."""
 
     parser: str
     mapping: str
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,18 @@ class MappingSpec:
 
 @dataclass(frozen=True)
 class Join:
-    """How rows of a file find their case: by data row number, or by the value of a column."""
+    """How rows of a file find their case: by data row number, by the value of a column, or by those of several."""
 
-    column: str | None = None  # None: by row number
+    column: str | tuple[str, ...] | None = None  # None: by row number
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return () if self.column is None else (self.column,) if isinstance(self.column, str) else tuple(self.column)
+
+    @property
+    def name(self) -> str:
+        """What errors call it; blank for a join by row."""
+        return ", ".join(self.columns)
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,23 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Which rows of a file are read, beside its format.
+
+    `rows` is the path of the list whose elements are the rows; `columns` name those of a file without a header;
+    `where` are values that a row must have; of several rows about one case `occurrence` takes the n-th;
+    `unknown_cases` says what becomes of a row about no case.
+    """
+
+    files: tuple[str, ...] = ()  # where a source is several files, read one after the other
+    rows: str = ""
+    columns: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+    occurrence: int | None = None
+    unknown_cases: Literal["refuse", "leave_out"] = "refuse"
+
+
+@dataclass(frozen=True)
 class Source:
     """One reading of one file: cases, artifacts of one or both sides, or judgments of one side.
 
@@ -93,13 +123,13 @@ class Source:
     """
 
     file: str
-    format: Literal["csv", "tsv"]
-    quoting: Literal["minimal", "none"]
+    format: Format
+    quoting: Quoting
     join: Join
     judgments_of: SideName | None
     artifacts_of: tuple[SideName, ...]  # empty for a source of judgments
     defines_cases: bool  # the first source: its rows are the case set, in order
-    input: str | None = None  # a column name, like those that follow
+    input: str | None = None  # a column or a path, like those that follow
     output: str | None = None
     evidence: tuple[str, ...] = ()  # ordered
     label: str | None = None
@@ -111,6 +141,7 @@ class Source:
     provenance: Mapping[str, str] = field(default_factory=dict)
     # provenance: seen_output_hash | seen_evidence_hash | pipeline | cache | created_at -> column
     repair: Repair | None = None
+    layout: Layout = Layout()
 
 
 @dataclass(frozen=True)
@@ -126,8 +157,9 @@ class ReviewSource:
     """Human labels in a file. `sides` holds `both` for a judge swap, one entry per side otherwise."""
 
     file: str
-    format: Literal["csv", "tsv"]
-    quoting: Literal["minimal", "none"]
+    format: Format
+    quoting: Quoting
     join: Join
     mapping: str
     sides: Mapping[str, ReviewColumns]
+    layout: Layout = Layout()

@@ -52,6 +52,7 @@ class Reader(AppendOnly):
     project = models.ForeignKey(Project, models.PROTECT, related_name="readers")
     identity = models.CharField(max_length=64)
     parser = models.CharField(max_length=100)
+    setting = models.TextField(blank=True)  # the field or pattern that some parsers need
     mapping = models.ForeignKey(Mapping, models.PROTECT, related_name="readers")
 
     class Meta:
@@ -60,4 +61,4 @@ class Reader(AppendOnly):
         ]
 
     def __str__(self) -> str:
-        return f"{self.parser} with {self.mapping}"
+        return f"{self.parser}{f' {self.setting}' if self.setting else ''} with {self.mapping}"

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 # Lone surrogates, which an escape in JSON can carry.
@@ -31,17 +32,23 @@ class Parser:
     """One version of one parser. A published version is never altered: its golden vectors are its specification.
 
     `reads` says what it is given: the label that the file recorded (where the file has such a column,
-    else the raw response), or always the raw response.
+    else the raw response), or always the raw response. `setting` names what a manifest must say beside the parser, if
+    anything; `fault` says what is wrong with what it said.
     """
 
     id: str
     version: str
-    parse: Callable[[str], Result]
+    parse: Callable[..., Result]
     reads: Literal["label", "raw"]
+    setting: str = ""
+    fault: Callable[[str], str] | None = None
 
     @property
     def key(self) -> str:
         return f"{self.id}@{self.version}"
+
+    def with_setting(self, text: str) -> "Parser":
+        return replace(self, parse=partial(self.parse, **{self.setting: text})) if self.setting else self
 
     def read(self, *, label: str | None, raw: str) -> Result:
         """Read one judgment; `label` is None where its source records no label, blank where it records none here."""

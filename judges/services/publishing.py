@@ -54,9 +54,10 @@ def generator_ensure(*, project: Project, spec: GeneratorSpec) -> Generator:
 def reader_ensure(*, project: Project, spec: ReaderSpec) -> Reader:
     name, _, version = spec.mapping.rpartition("@")
     mapping = Mapping.objects.get(project=project, name=name, version=version)
-    identity = value_hash({"parser": spec.parser, "mapping": mapping.table})
+    setting = {"setting": spec.setting} if spec.setting else {}
+    identity = value_hash({"parser": spec.parser, "mapping": mapping.table, **setting})
     return Reader.objects.get_or_create(
-        project=project, identity=identity, defaults={"parser": spec.parser, "mapping": mapping}
+        project=project, identity=identity, defaults={"parser": spec.parser, "mapping": mapping, **setting}
     )[0]
 
 

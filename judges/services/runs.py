@@ -22,7 +22,7 @@ from judges.models import (
     Run,
     SystemVersion,
 )
-from judges.parsing import PARSERS, Unparsed
+from judges.parsing import Unparsed, parser_of
 from judges.services.loads import CHUNK, LoadCounts, load_begin, load_rows
 from judges.services.texts import texts_of, texts_store
 
@@ -169,7 +169,7 @@ def readings_make(*, run: Run, reader: Reader) -> int:
 
 
 def _reading(judgment: Judgment, reader: Reader, raw: str) -> Reading:
-    parsed = PARSERS[reader.parser].read(label=judgment.recorded_label, raw=raw)
+    parsed = parser_of(reader.parser, reader.setting).read(label=judgment.recorded_label, raw=raw)
     reading = Reading(judgment=judgment, reader=reader)
     if judgment.provenance == ProvenanceMark.CONTRADICTED:
         reading.state, reading.reason = ReadingState.STALE, "recorded provenance contradicts the artifact"

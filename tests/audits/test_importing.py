@@ -62,7 +62,7 @@ def _file(folder: Path, rows: Rows) -> Path:
 
 
 def _take_in(audit: Audit, path: Path, scope: Any = "all") -> Any:
-    return reviews_import(audit=audit, path=path, scope=scope, actor=factories.operator(audit), now=NOW)
+    return reviews_import(audit=audit, paths=[path], scope=scope, actor=factories.operator(audit), now=NOW)
 
 
 def _every_case(label: Callable[[int], str] = lambda n: "Yes", cases: int = 60) -> Rows:

@@ -11,6 +11,16 @@ from tests.audits.sample_manifest import SWAP, Change, Load, changed, drop, load
 
 __all__ = ["load"]
 
+
+def record(**keys: Any) -> Change:
+    """The first judgments as a file of records, with these keys."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["sources"][1].update({"format": "jsonl", **keys})
+
+    return change
+
+
 FIT_FAULTS = [
     (put("rubric", "scale", 1, "label", value="fail"), "rubric.scale[1].label: a label stands twice on the scale "
      "(found 'fail')"),
@@ -18,6 +28,12 @@ FIT_FAULTS = [
      "could say what moved; allowed: two judges on one system version, or one judge on two"),
     (put("judges", "candidate", "generator", "model", value="old"), "judges: the two sides are the same; there is "
      "nothing to compare"),
+    (put("judges", "candidate", "reader", "parser", value="regex@1"), "judges.candidate.reader.pattern: missing; the "
+     "parser regex@1 needs it"),
+    (put("judges", "candidate", "reader", "field", value="label"), "judges.candidate.reader.field: the parser "
+     "exact-label@1 has none (found 'label')"),
+    (put("judges", "candidate", "reader", value={"parser": "regex@1", "pattern": "(", "mapping": "yes-no@1"}),
+     "judges.candidate.reader.pattern: no pattern of RE2: missing ): ( (found '(')"),
     (put("judges", "candidate", "reader", "mapping", value="yes-no@2"), "judges.candidate.reader.mapping: no such "
      "mapping; did you mean 'yes-no@1'? (found 'yes-no@2'); allowed: yes-no@1"),
     (put("reviews", 0, "mapping", value="grades@1"), "reviews[0].mapping: no such mapping (found 'grades@1'); allowed: "
@@ -43,11 +59,30 @@ FIT_FAULTS = [
      "unparsed_rate_at_most needs it; allowed: such as 0.01"),
     (drop("sources", 0, "roles", "case_id"), "sources[0].roles.case_id: missing; the first source defines the cases; "
      "allowed: a column, or {row: number}"),
-    (drop("sources", 1, "join"), "sources[1].join: missing; allowed: row, or the column that holds the case id"),
+    (drop("sources", 1, "join"), "sources[1].join: missing; allowed: row, or the column or columns that hold "
+     "the case id"),
     (put("sources", 1, "roles", value={"output": "answer"}), "sources[1].roles: judgments need a label, a raw "
      "response, or both; allowed: label, raw"),
     (put("sources", 2, "roles", "case_id", value="id"), "sources[2].roles.case_id: only the first source, which "
      "defines the cases, has this role"),
+    (put("sources", 1, "rows", value="a"), "sources[1].rows: a file of format csv has none; allowed: for json, jsonl, "
+     "parquet, eval"),
+    (record(quoting="none"), "sources[1].quoting: a file of format jsonl has none; allowed: for csv, tsv"),
+    (record(columns=["id"]), "sources[1].columns: a file of format jsonl has none; allowed: for csv, tsv, spaces"),
+    (record(roles={"label": "[].label"}), "sources[1].roles.label: [] is the element that makes a row, and no rows are "
+     "named (found '[].label'); allowed: rows: the path of a list"),
+    (record(join=["id", "[].n"]), "sources[1].join: [] is the element that makes a row, and no rows are named (found "
+     "'[].n'); allowed: rows: the path of a list"),
+    (record(where={"a..b": "1"}), "sources[1].where: 'a..b' is no path at '..b'; allowed: such as response.output or "
+     "items[0].text"),
+    (record(join="row", where={"judge": "old"}), "sources[1].join: chosen rows are not the same rows as the cases, so "
+     "they cannot be joined by row (found 'row'); allowed: the column or columns that hold the case id"),
+    (
+        put("sources", 1, value={"file": "cases.csv", "join": "id", "roles": {}, "occurrence": "1"}),
+        "sources[1].occurrence: only cases and judgments are chosen by it",
+    ),
+    (put("sources", 1, "file", value="notes.txt"), "sources[1].format: missing, and 'notes.txt' does not say; allowed: "
+     "csv, tsv, spaces, json, jsonl, parquet, eval"),
     (put("sources", 0, "roles", "label", value="old"), "sources[0].roles.label: only a source with judgments_of has "
      "this role"),
     (put("sources", 0, "roles", "score", value="old"), "sources[0].roles.score: only a source with judgments_of has "

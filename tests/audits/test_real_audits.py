@@ -78,6 +78,36 @@ def test_upgrade_from_its_file_to_an_interval_that_holds_the_truth(real_data: Pa
     assert list(run("status", UPGRADE)["known_cells"]["counts"].values()) == [163, 31, 63, 42]
 
 
+LLMBAR = "llmbar/Dataset/LLMBar"
+SUBSETS = ("Adversarial/GPTInst", "Adversarial/GPTOut", "Adversarial/Manual", "Adversarial/Neighbor", "Natural")
+NESTED = {
+    "summhay": ("summhay", ["eval_benchmark_data.json"], (1419, 1419, {}), [617, 164, 323, 315]),
+    "llmbar": (
+        LLMBAR,
+        [f"{subset}/dataset.json" for subset in SUBSETS],
+        (419, 418, {"new invalid": ["337"]}),
+        [141, 47, 27, 203],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_swap_in_nested_json_gives_the_four_cells_that_are_known_of_it(
+    real_data: Path, run: Callable[..., Any], name: str
+) -> None:
+    folder, people, (cases, eligible, named), cells = NESTED[name]
+    opened = run("open_audit", EXAMPLES / f"{name}-judge-swap.yaml", "--files", real_data / folder)
+    integrity = opened["integrity"]
+    assert (integrity["cases"], integrity["eligible"], integrity["cases_named"]) == (cases, eligible, named)
+    again = run("open_audit", EXAMPLES / f"{name}-judge-swap.yaml", "--files", real_data / folder)
+    assert {(file["created"], file["duplicate"]) for file in again["files"]} == {(0, cases)}
+    audit = f"{name}-judge-2026-11"
+    run("register", audit)
+    run("import_reviews", audit, *(real_data / folder / file for file in people), "--all")
+    status = run("status", audit)
+    assert list(status["known_cells"]["counts"].values()) == cells
+
+
 def test_swap_without_the_repair_is_refused_by_file_row_and_reason_and_leaves_nothing(
     real_data: Path, tmp_path: Path
 ) -> None:

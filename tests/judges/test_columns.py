@@ -10,7 +10,7 @@ from core.errors import InputError
 from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
 from judges.intake.problems import Problems
 from judges.intake.rows import ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
-from judges.intake.specs import Join, Repair, ReviewColumns, ReviewSource, Source
+from judges.intake.specs import Join, Layout, Repair, ReviewColumns, ReviewSource, Source
 
 BY_ROW = Join()
 BY_ID = Join("id")
@@ -170,7 +170,7 @@ def test_unknown_case_blank_id_and_contradicting_judgment_are_refused_together(w
         "verdicts.csv, row 2, column id: no case has this id (found 'z'); allowed: an id of the case source",
         "verdicts.csv, row 3, column id: the case id is blank (found ''); allowed: an id of the case source",
         "verdicts.csv, row 4: a second judgment for this case, other than the one in row 1 (found 'a'); "
-        "allowed: one judgment per case",
+        "allowed: one judgment per case; repeats are told apart by where or occurrence",
     ]
 
 
@@ -237,6 +237,76 @@ def test_problems_of_several_files_are_gathered_in_one_list(write: Write) -> Non
     assert list(read_judgments(path, JUDGMENTS, index_of("a"), problems=problems)) == []
     assert list(read_judgments(path, replace(JUDGMENTS, raw="gone"), index_of("a"), problems=problems)) == []
     assert problems.total == 2
+
+
+PAIRED = Join(("query", "doc"))
+GRADES = Source(
+    file="grades.jsonl",
+    format="jsonl",
+    quoting="minimal",
+    join=PAIRED,
+    judgments_of="candidate",
+    artifacts_of=(),
+    defines_cases=False,
+    raw="judge.reply",
+)
+
+
+def test_id_of_several_columns_is_their_values_with_a_bar_between(write: Write) -> None:
+    index = CaseIndex()
+    source = replace(CASES, join=PAIRED, input=None, output=None, slices={}, partition=None, cluster=None)
+    path = write("cases.csv", "query,doc\nq1,d1\nq1,d2\n")
+    assert [case.case_id for case in read_cases(path, source, index)] == ["q1|d1", "q1|d2"]
+    grades = write("grades.jsonl", '{"query": "q1", "doc": "d2", "judge": {"reply": "2"}}\n')
+    assert [(row.case_id, row.raw) for row in read_judgments(grades, GRADES, index)] == [("q1|d2", "2")]
+
+
+@pytest.mark.parametrize(
+    ("doc", "what"), [("", "a part of the case id is blank"), ("d|2", "a part of the case id holds '|'")]
+)
+def test_part_of_an_id_that_is_blank_or_holds_the_bar_is_refused_by_row(write: Write, doc: str, what: str) -> None:
+    path = write("grades.jsonl", f'{{"query": "q1", "doc": "{doc}", "judge": {{"reply": "2"}}}}\n')
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, GRADES, index_of("q1|d")))
+    assert [(problem.row, problem.column, problem.what) for problem in caught.value.problems] == [(1, "doc", what)]
+
+
+def test_rows_about_no_case_are_left_out_and_counted_where_the_manifest_says_so(write: Write) -> None:
+    source = replace(JUDGMENTS, layout=Layout(unknown_cases="leave_out"))
+    path = write("verdicts.csv", "id,label,reply,answer,cache\na,Yes,y,me,\nz,Yes,y,me,\n,No,n,me,\n")
+    tally = Tally()
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, source, index_of("a"), tally=tally))
+    assert [problem.what for problem in caught.value.problems] == ["the case id is blank"]
+    assert tally == Tally(rows=3, taken=1, unknown=1)
+
+
+@pytest.mark.parametrize(("occurrence", "labels"), [(1, ["Yes", "No"]), (2, ["No"]), (3, [])])
+def test_repeats_without_a_name_are_told_apart_by_their_order(write: Write, occurrence: int, labels: list[str]) -> None:
+    source = replace(JUDGMENTS, layout=Layout(occurrence=occurrence))
+    path = write("verdicts.csv", "id,label,reply,answer,cache\na,Yes,y,me,\nb,No,n,me,\na,No,n,me,\n")
+    found = list(read_judgments(path, source, index_of("a", "b")))
+    assert [row.label for row in found] == labels
+
+
+def test_several_files_are_one_source_whose_rows_are_counted_through(write: Write) -> None:
+    head = "id,label,reply,answer,cache\n"
+    paths = (write("one.csv", head + "x,Yes,y,me,\n"), write("two.csv", head + "x,No,n,me,\nx,,,,\n"))
+    source = replace(JUDGMENTS, join=BY_ROW, layout=Layout(files=("one.csv", "two.csv")))
+    found = list(read_judgments(paths, source, index_of("a", "b", "c")))
+    assert [(row.number, row.case_id, row.label) for row in found] == [(1, "a", "Yes"), (2, "b", "No")]
+
+
+def test_problem_in_one_of_several_files_names_that_file_and_its_own_row(write: Write) -> None:
+    head = "id,label,reply,answer,cache\n"
+    paths = (write("one.csv", head + "a,Yes,y,me,\n"), write("two.csv", head + "a,No,n,me,warm\nz,No,n,me,\n"))
+    source = replace(JUDGMENTS, layout=Layout(files=("one.csv", "two.csv")))
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(paths, source, index_of("a", "b")))
+    assert [(problem.file, problem.row, problem.what) for problem in caught.value.problems] == [
+        ("two.csv", 1, "no such cache state"),
+        ("two.csv", 2, "no case has this id"),
+    ]
 
 
 LOST_TAB = "id\tquestion\tanswer\tlabel\nb\twhennow\tNo\na\twhome\tYes\nc\twhatNA\tYes\n"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from judges.parsing import PARSERS, Parsed, Unparsed
+from judges.parsing import PARSERS, Parsed, Unparsed, parser_of
 
 PROSE = "The answer names the wrong year, so it does not pass."
 STRICT = ("final-score@1", "first-line-label@1", "json-label@1")
@@ -78,6 +78,62 @@ GOLDEN = [
 ]
 
 
+# parser, its setting, text, label or None
+SET = [
+    ("json-field@1", "result.label", '{"result": {"label": " pass "}}', "pass"),
+    ("json-field@1", "score", '{"score": 2}', "2"),
+    ("json-field@1", "score", '{"score": 0.5}', "0.5"),
+    ("json-field@1", "passed", '{"passed": false}', "false"),
+    ("json-field@1", "verdicts[1]", '{"verdicts": ["no", "yes"]}', "yes"),
+    ("json-field@1", "label | verdict", '{"label": null, "verdict": "yes"}', "yes"),
+    ("json-field@1", "label", '{"result": {"label": "pass"}}', None),
+    ("json-field@1", "label", '{"label": "pass", "label": "fail"}', None),
+    ("json-field@1", "label", '{"label": ["pass"]}', None),
+    ("json-field@1", "label", '{"label": []}', None),
+    ("json-field@1", "label", '{"label": " "}', None),
+    ("json-field@1", "*.label", '{"a": {"label": "x"}, "b": {"label": "y"}}', None),
+    ("json-field@1", "label", '[{"label": "pass"}]', None),
+    ("json-field@1", "label", f"{{}} {PROSE}", None),
+    ("json-field@1", "label", "[" * 100_000, None),
+    ("regex@1", r"VERDICT:\s*(\w+)", "Long reasons.\nVERDICT: pass", "pass"),
+    ("regex@1", r"VERDICT:\s*(\w+)", "VERDICT: pass\nAgain: VERDICT:  pass", "pass"),
+    ("regex@1", r"VERDICT:\s*(\w+)", "VERDICT: pass\nVERDICT: fail", None),
+    ("regex@1", r"VERDICT:\s*(\w+)", PROSE, None),
+    ("regex@1", r"VERDICT:\s*(\w+)", "VERDICT: {label}", None),
+    ("regex@1", r"(?i)\b(?:pass|fail)\b", "It did Pass.", "Pass"),
+    ("regex@1", r"(?s)<v>(.*)</v>", "<v>\n</v>", None),
+    ("regex@1", r"GRADE: ([A-Z])?", "GRADE: ", None),
+    ("regex@1", r"(\w+)$", "half a \ud83d pass", "pass"),
+]
+
+
+@pytest.mark.parametrize(("key", "setting", "text", "label"), SET)
+def test_parser_with_a_setting_reads_its_golden_vectors(key: str, setting: str, text: str, label: str | None) -> None:
+    result = parser_of(key, setting).read(label="recorded", raw=text)
+    if label is None:
+        assert isinstance(result, Unparsed)
+        assert 0 < len(result.reason) <= 200
+    else:
+        assert result == Parsed(label)
+
+
+@pytest.mark.parametrize(
+    ("key", "setting", "fault"),
+    [
+        ("json-field@1", "result.label", ""),
+        ("json-field@1", "a..b", "'a..b' is no path at '..b'"),
+        ("json-field@1", "[].label", "a response has no rows"),
+        ("regex@1", r"(\w+)", ""),
+        ("regex@1", "(", "no pattern of RE2: missing ): ("),
+        ("regex@1", r"(a)\1", "no pattern of RE2: invalid escape sequence: \\1"),
+    ],
+)
+def test_setting_that_cannot_be_used_is_named(key: str, setting: str, fault: str) -> None:
+    check = PARSERS[key].fault
+    assert check is not None
+    assert check(setting) == fault
+
+
 @pytest.mark.parametrize(("key", "text", "label"), GOLDEN)
 def test_parser_reads_its_golden_vectors(key: str, text: str, label: str | None) -> None:
     result = PARSERS[key].parse(text)
@@ -139,8 +195,9 @@ def test_label_with_a_nul_character_is_unparsed_and_a_response_with_one_is_not()
 )
 def test_parser_reads_a_megabyte_of_anything_in_linear_time(key: str, unit: str) -> None:
     """A backtracking pattern would take minutes here."""
-    PARSERS[key].parse(unit * (1_000_000 // len(unit)))
-    PARSERS[key].parse("final score" + unit * (1_000_000 // len(unit)))
+    parser = parser_of(key, {"regex@1": r"(?:a*|b+|.)*final(.*)*score", "json-field@1": "label"}.get(key, ""))
+    parser.parse(unit * (1_000_000 // len(unit)))
+    parser.parse("final score" + unit * (1_000_000 // len(unit)))
 
 
 def test_reason_stays_short_however_long_the_response() -> None:

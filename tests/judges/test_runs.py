@@ -133,6 +133,16 @@ def test_odd_responses_are_read_and_stored(project: Project, parser: str, raw: s
     assert judgment.readings.get().state == state
 
 
+def test_reader_with_another_pattern_is_another_reader_and_reads_otherwise(project: Project) -> None:
+    judgment = _judgment_of(project, None, {"raw": "A: Yes, B: No"})
+    readers = [factories.make_reader(project, parser="regex@1", setting=f"{key}: (\\w+)") for key in "AB"]
+    again = factories.make_reader(project, parser="regex@1", setting="A: (\\w+)")
+    assert (again == readers[0], readers[0] == readers[1]) == (True, False)
+    for reader in readers:
+        readings_make(run=judgment.run, reader=reader)
+    assert [judgment.readings.get(reader=reader).verdict for reader in readers] == ["pass", "fail"]
+
+
 def test_readings_are_made_once_in_chunks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "CHUNK", 2)
     system = factories.load_artifacts(factories.load_cases(project, list("abcde")))

@@ -23,7 +23,9 @@ class Command(AuditCommand):
     help = __doc__
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="the file with the labels")
+        parser.add_argument(
+            "files", type=Path, nargs="+", metavar="FILE", help="the file with the labels, or several in their order"
+        )
         scope = parser.add_mutually_exclusive_group()
         scope.add_argument(
             "--drawn-only", action="store_true", help="take the labels of drawn cases and leave the others"
@@ -35,7 +37,7 @@ class Command(AuditCommand):
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
         report = reviews_import(
-            audit=audit, path=options["file"], scope=scope, actor=operator_of(audit.project), now=timezone.now()
+            audit=audit, paths=options["files"], scope=scope, actor=operator_of(audit.project), now=timezone.now()
         ).as_dict()
 
         def lines() -> list[str]:
