@@ -34,14 +34,24 @@ MIN_LABELS = 20
 
 @dataclass(frozen=True)
 class Expected:
-    """A group with the distribution of y that is expected in it."""
+    """A group with the distribution of y that is expected in it. `left` is the share of its variance that a finer
+    score leaves, where the plan takes one."""
 
     group: Group
     shares: Mapping[float, float]
+    left: float | None = None
 
     @property
     def variance(self) -> float:
         return variance_of(self.shares)
+
+    @property
+    def residual(self) -> float:
+        return self.variance * (1.0 if self.left is None else self.left)
+
+    @property
+    def numeric(self) -> bool:
+        return self.left is not None or not self.group.categorical
 
     @property
     def mean(self) -> float:
@@ -54,12 +64,12 @@ class Expected:
             return Interval(self.mean, self.mean)
         low, high = group.values[0], group.values[-1]
         plus, minus = self.shares.get(high, 0.0), self.shares.get(low, 0.0)
+        if self.numeric:
+            side = z * math.sqrt(self.residual * (1 / n - 1 / size)) if n else high - low
+            return Interval(self.mean - side, self.mean + side)
         if len(group.values) == 2:
             return wilson_interval(min(plus * n, n), n, size, z).scaled(high - low, low)
-        if group.categorical:
-            return paired_wilson_interval(plus * n, min(minus * n, n - plus * n), n, size, z).scaled(high)
-        side = z * math.sqrt(self.variance * (1 / n - 1 / size)) if n else high - low
-        return Interval(self.mean - side, self.mean + side)
+        return paired_wilson_interval(plus * n, min(minus * n, n - plus * n), n, size, z).scaled(high)
 
 
 def expected_groups(groups: Sequence[Group], assumed: Mapping[str, float]) -> list[Expected]:
@@ -140,7 +150,7 @@ class Projector:
         open_ones = [one for one in self.expected if not one.group.known and self._labels(one, n) < one.group.size]
         if self.exact and len(open_ones) == 1 and len(open_ones[0].group.values) == 2:
             return self._exact(open_ones[0], int(self._labels(open_ones[0], n)), multiplier)
-        if not all(one.group.categorical for one in self.expected):
+        if any(one.numeric for one in self.expected):
             return self._score(n, multiplier).half_width
         z = z_value(self.level)
         sides = watched_limits(lambda z: self._score(n, z), 0.0, multiplier=multiplier, z=z)
@@ -187,7 +197,7 @@ def demands(expected: Sequence[Expected], n: Mapping[str, int], costs: Mapping[s
     for one in expected:
         name = one.group.stratum
         sizes[name] = sizes.get(name, 0) + one.group.size
-        spread[name] = spread.get(name, 0.0) + (0.0 if one.group.known else one.group.size * one.variance)
+        spread[name] = spread.get(name, 0.0) + (0.0 if one.group.known else one.group.size * one.residual)
     return [
         Demand(name, size, min(n.get(name, 0), size), spread[name] / size, costs.get(name, 1.0))
         for name, size in sizes.items()
