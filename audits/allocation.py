@@ -6,7 +6,7 @@ from typing import Any
 
 from audits.frames import FrameRow
 from audits.models import Audit
-from audits.plans import estimate_arguments, target_half_width
+from audits.plans import predictor_of, sizing_arguments, target_half_width
 from audits.stats.design import FORCED, IDENTICAL
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
@@ -30,6 +30,8 @@ def first_sizing(audit: Audit, rows: Sequence[FrameRow]) -> Sizing:
 
 def _arguments(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, Any]:
     plan = audit.plan
+    if predictor_of(plan) == "score":
+        _check_scores(rows)
     half_width = target_half_width(plan)
     requests = _requests(plan["allocation"], rows)
     if half_width is None and (unsized := [name for name in rows_strata(rows) if requests.get(name) == "optimal"]):
@@ -41,11 +43,20 @@ def _arguments(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, Any]:
                 allowed="half_width, or detectable_difference and power, or a number of labels for each group",
             )
         )
-    return estimate_arguments(plan) | {
+    return sizing_arguments(plan) | {
         "half_width": half_width or 1.0,
         "requests": requests,
         "agree_minimum": plan["agree_minimum"],
     }
+
+
+def _check_scores(rows: Sequence[FrameRow]) -> None:
+    """A predictor is known for every case before any label: its mean over all of them enters the estimate."""
+    without = [row.case_id for row in rows if row.score is None]
+    if without:
+        what = f"the plan's predictor is a score, and {len(without)} of {len(rows)} eligible cases have none"
+        allowed = "a score of every eligible case, or the predictor cells"
+        raise InputError(Problem(what, key="plan.predictor", value=f"case {without[0]}", allowed=allowed))
 
 
 def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:

@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from django.db import connection
@@ -18,18 +18,20 @@ from audits.models import Audit, Cell, Frame, Stratum
 from audits.stats.columns import Coded, Marks
 from audits.stats.design import merged_strata, permanent_order, stratum_family, stratum_name
 from audits.stats.pool import Cell as PoolCell
-from audits.stats.pool import Key, Pool, Waiting
+from audits.stats.pool import Key, Pool, Scores, Waiting
 from core.identity import canonical_json, case_identity, text_hash
 from judges.models import CaseSet, Comparison
 from judges.pairing import Pair
 from judges.transitions import blocking_slice
 
+ScoreOf = Literal["old", "new", "difference"] | None
 LONGEST_NAME: int = Stratum._meta.get_field("name").max_length or 0
 
 
 @dataclass(frozen=True)
 class FrameRow:
-    """One eligible case. `position` counts from 1 in the permanent random order of its stratum."""
+    """One eligible case. `position` counts from 1 in the permanent random order of its stratum; `score` is the plan's
+    predictor, where it takes a finer score."""
 
     stratum: str
     position: int
@@ -38,20 +40,22 @@ class FrameRow:
     old: str
     new: str
     same_content: bool
+    score: float | None = None
 
 
 @dataclass(frozen=True)
-class StrataPlan:
-    """How the plan cuts the frame."""
+class FramePlan:
+    """How the plan cuts the frame, and which score of a case it takes as predictor."""
 
     by: str
     slices: tuple[str, ...]
     merge_below: int
     force_blocking: bool
     seed: str
+    score_of: ScoreOf = None
 
 
-def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: StrataPlan) -> list[FrameRow]:
+def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: FramePlan) -> list[FrameRow]:
     """The frame of the eligible pairs, by stratum and position: the same rows from the same pairs in any order."""
     eligible = [pair for pair in pairs if pair.eligible]
     names = {pair.case_pk: _stratum(comparison, pair, plan) for pair in eligible}
@@ -62,7 +66,15 @@ def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: StrataPlan) 
         stratum = _within_column(merged[names[pair.case_pk][0]])
         by_stratum.setdefault(stratum, {})[identity_of(comparison.case_set, pair)] = pair
     return [
-        FrameRow(stratum, position, pair.case_id, pair.case_version, *pair.verdicts, pair.same_content)
+        FrameRow(
+            stratum,
+            position,
+            pair.case_id,
+            pair.case_version,
+            *pair.verdicts,
+            pair.same_content,
+            score_of(pair, plan.score_of),
+        )
         for stratum in sorted(by_stratum)
         for position, pair in enumerate(
             (by_stratum[stratum][name] for name in permanent_order(plan.seed, by_stratum[stratum])), 1
@@ -74,7 +86,15 @@ def identity_of(case_set: CaseSet, row: Pair | FrameRow) -> str:
     return case_identity(case_set.name, case_set.version, row.case_id, row.case_version)
 
 
-def _stratum(comparison: Comparison, pair: Pair, plan: StrataPlan) -> tuple[str, str]:
+def score_of(pair: Pair, which: ScoreOf) -> float | None:
+    """The predictor of a case: the score of the side that the estimand is about, or new - old for a difference."""
+    old, new = (side.score if side else None for side in (pair.old, pair.new))
+    if which == "difference":
+        return None if old is None or new is None else new - old
+    return {"old": old, "new": new, None: None}[which]
+
+
+def _stratum(comparison: Comparison, pair: Pair, plan: FramePlan) -> tuple[str, str]:
     """Name and family of a pair's stratum, from what is known before any label."""
     old, new = pair.verdicts
     forced = plan.force_blocking and old != new and bool(blocking_slice(comparison.blocking_slices, pair.slices))
@@ -89,8 +109,8 @@ def _within_column(name: str) -> str:
 
 
 def frame_bytes(rows: Iterable[FrameRow]) -> tuple[str, bytes]:
-    """The frame's hash, and its compressed bytes."""
-    text = canonical_json([astuple(row) for row in rows])
+    """The frame's hash, and its compressed bytes. A row without a score ends before it."""
+    text = canonical_json([astuple(row)[: None if row.score is not None else -1] for row in rows])
     return text_hash(text), zlib.compress(text.encode())
 
 
@@ -105,7 +125,7 @@ WITH standing AS (
     SELECT item_id, MAX(id) AS settlement_id FROM adjudication_settlement
     WHERE queue_id = %(queue)s AND number <= %(watermark)s GROUP BY item_id
 ), state AS (
-    SELECT d.case_id, d.stratum_id, d.position, d.old, d.new, d.same_content, s.settlement_id
+    SELECT d.case_id, d.stratum_id, d.position, d.old, d.new, d.same_content, d.score, s.settlement_id
     FROM audits_draw d
     JOIN audits_registration g ON g.id = d.registration_id AND g.n <= %(registration)s
     LEFT JOIN standing s ON s.item_id = d.item_id
@@ -132,7 +152,7 @@ SELECT st.name, state.old, state.new, state.same_content, old_label.label, new_l
             WHEN state.settlement_id IS NULL THEN 'open'
             WHEN reach.first_open IS NULL OR state.position < reach.first_open THEN 'counts'
             ELSE 'waits' END AS standing,
-       COUNT(*)
+       COUNT(*), SUM(state.score), SUM(state.score * state.score)
 FROM state
 JOIN reach ON reach.stratum_id = state.stratum_id
 JOIN audits_stratum st ON st.id = state.stratum_id
@@ -153,12 +173,13 @@ def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
     """The pool as it stood after the settlement numbered `watermark`, with the draws up to a registration."""
     comparison = audit.comparison
     labels: dict[tuple[str, str, str, bool], Counter[Key]] = {}
+    scores: dict[tuple[str, str, str, bool], dict[Key, tuple[float, float]]] = {}
     undecided: Counter[tuple[str, str, str, bool]] = Counter()
     waiting: Counter[str] = Counter()
     gaps: Counter[str] = Counter()
     with connection.cursor() as cursor:
         cursor.execute(_BY_CELL, _parameters(audit, watermark, registration))
-        for stratum, old, new, same, old_label, new_label, standing, number in cursor.fetchall():
+        for stratum, old, new, same, old_label, new_label, standing, number, *sums in cursor.fetchall():
             cell = (stratum, old, new, bool(same))
             if standing == "waits":
                 waiting[stratum] += number
@@ -169,7 +190,8 @@ def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
                 if key is None:
                     undecided[cell] += number
                 else:
-                    labels.setdefault(cell, Counter())[key] += number
+                    labels.setdefault(cell, Counter())[key] = number
+                    scores.setdefault(cell, {})[key] = (sums[0], sums[1])
     cells = Cell.objects.filter(stratum__audit=audit).order_by("stratum__name", "old", "new", "same_content")
     return Pool(
         cells=tuple(
@@ -181,8 +203,11 @@ def pool_of(audit: Audit, *, watermark: int, registration: int) -> Pool:
                 labels=labels.get((name, old, new, same), Counter()),
                 undecided=undecided[name, old, new, same],
                 structural_zero=same,
+                scores=None if total is None else Scores(total, squares, scores.get((name, old, new, same), {})),
             )
-            for name, old, new, same, size in cells.values_list("stratum__name", "old", "new", "same_content", "size")
+            for name, old, new, same, size, total, squares in cells.values_list(
+                "stratum__name", "old", "new", "same_content", "size", "score_sum", "score_squares"
+            )
         ),
         kind=comparison.kind,  # type: ignore[arg-type]
         scale=audit.rubric.values,

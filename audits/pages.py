@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from adjudication.models import SettlementHow
 from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
-from audits.exports.wording import ESTIMANDS, POLICIES, SIDES, TARGETS, remaining_words, saving_words
+from audits.exports.wording import ESTIMANDS, POLICIES, PREDICTORS, SIDES, TARGETS, remaining_words, saving_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
-from audits.plans import half_width_of, may_extend, sizing_of
+from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
 from audits.selectors import last_look
 from core.errors import Problem
@@ -89,6 +89,7 @@ def plan_context(audit: Audit) -> dict[str, Any]:
         "estimand_words": ESTIMANDS.get(audit.plan["estimand"], ""),
         "side_words": SIDES.get(audit.plan["side"] or "", ""),
         "target_words": TARGETS[audit.plan["target"]],
+        "predictor_words": PREDICTORS[predictor_of(audit.plan)],
         "policy_words": POLICIES[audit.plan["policy"]],
         "half_width": half_width_of(audit),
         "double_review_share": audit.review["double_review_share"],

@@ -1,18 +1,35 @@
 """What a plan says, in the words of the statistics."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from audits.frames import StrataPlan
+from audits.frames import FramePlan, ScoreOf
 from audits.models import Audit, DraftSizing
 
-SIDES = {"baseline": "old", "candidate": "new", None: None}
+SIDES: dict[str | None, Literal["old", "new"] | None] = {"baseline": "old", "candidate": "new", None: None}
 USUAL_POWER = 0.8
 
 
-def estimate_arguments(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What every estimate, forecast and allocation of this plan is computed with."""
+def sizing_arguments(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What the first allocation of this plan is computed with: what a score will gain is not known before labels."""
     return {name: plan[name] for name in ("estimand", "level", "target", "policy")} | {"side": SIDES[plan["side"]]}
+
+
+def predictor_of(plan: Mapping[str, Any]) -> str:
+    """Plans that were registered before a score could be one say nothing of it."""
+    return str(plan.get("predictor", "cells"))
+
+
+def score_used(plan: Mapping[str, Any]) -> ScoreOf:
+    """Which score of a case the plan takes as its predictor, if any."""
+    if predictor_of(plan) != "score":
+        return None
+    return SIDES[plan["side"]] or "difference"
+
+
+def estimate_arguments(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What every estimate and forecast of this plan is computed with."""
+    return sizing_arguments(plan) | {"predictor": predictor_of(plan)}
 
 
 def target_half_width(plan: Mapping[str, Any]) -> float | None:
@@ -41,13 +58,14 @@ def half_width_of(audit: Audit) -> float | None:
     return sizing.half_width if sizing else target_half_width(audit.plan)
 
 
-def strata_plan(audit: Audit) -> StrataPlan:
-    return StrataPlan(
+def frame_plan(audit: Audit) -> FramePlan:
+    return FramePlan(
         by=audit.plan["strata_by"],
         slices=tuple(audit.plan["strata_slices"]),
         merge_below=audit.plan["merge_below"],
         force_blocking=audit.review["adjudicate_all_blocking_transitions"],
         seed=audit.plan["seed"],
+        score_of=score_used(audit.plan),
     )
 
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from audits.exports.cells import recovered
 from audits.stats.pool import Key, Kind, Pool
@@ -179,9 +178,5 @@ def _digits(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def pool_columns(kind: Kind) -> list[str]:
-    return [*FRAME, *REFERENCES[kind], "identical"]
-
-
-def pool_row(values: Mapping[str, Any], kind: Kind) -> list[Any]:
-    return [values[column] for column in pool_columns(kind)]
+def pool_columns(kind: Kind, *, scored: bool = False) -> list[str]:
+    return [*FRAME, *REFERENCES[kind], "identical", *(["score"] if scored else [])]

@@ -26,7 +26,7 @@ from audits.stats.design import serving_order
 from audits.stats.estimands import estimand_for
 from audits.stats.estimate import MERGE_BELOW
 from audits.stats.groups import estimate_groups, strata_groups
-from audits.stats.intervals import z_value
+from audits.stats.intervals import Interval, z_value
 from audits.stats.policies import POLICIES, look
 from audits.stats.pool import Cell, Key, Pool
 
@@ -148,6 +148,7 @@ POPULATIONS = (
     noise("N1", "success_difference", {(F, P): 0.04, (P, F): 0.04, (P, P): 0.6, (F, F): 0.32}, 0.033),
     noise("N2", "success_rate", {P: 0.97, F: 0.03}, 0.024),
 )
+SIDES = ("inside", "below", "above")
 FIXED_N = (80, 200, 400)
 WATCHED_N = 400
 
@@ -178,19 +179,22 @@ def looked_at(population: Population, seen: Mapping[str, Counter]) -> Combined:
     return no_wider(combine(estimate_groups(strata, pool, spec, population.side, MERGE_BELOW)[0]), alone)
 
 
-def holds(whole: Combined, truth: float, z: float) -> bool:
-    interval = whole.limits(z)
-    return interval.low - 1e-12 <= truth <= interval.high + 1e-12
+def side_of(interval: Interval, truth: float) -> str:
+    """Where the truth lies: inside an interval, or below or above it."""
+    if truth < interval.low - 1e-12:
+        return "below"
+    return "above" if truth > interval.high + 1e-12 else "inside"
 
 
 def fixed_draw(population: Population, truth: float, rng: np.random.Generator) -> dict[str, float]:
-    """Whether the fixed-n interval holds the truth, at three sample sizes of one order, and its width."""
+    """Where the truth lies of the fixed-n interval, at three sample sizes of one order, and its width."""
     order, result = orders(population, rng), {}
     for n in FIXED_N:
         seen = {name: Counter(order[name][:k]) for name, k in allocation(population, n).items()}
         whole = looked_at(population, seen)
-        result[f"cover {n}"] = float(holds(whole, truth, z_value(LEVEL)))
-        result[f"width {n}"] = 2 * whole.limits(z_value(LEVEL)).half_width
+        interval = whole.limits(z_value(LEVEL))
+        result |= {f"{side} {n}": float(side_of(interval, truth) == side) for side in SIDES}
+        result[f"width {n}"] = 2 * interval.half_width
     return result
 
 
@@ -210,7 +214,7 @@ def watched_draw(population: Population, truth: float, rng: np.random.Generator,
             if excluded[policy] or (policy == "monitored" and stopped):
                 continue
             at = look(policy, whole.variance(LEVEL, policy), level=LEVEL, half_width=population.half_width)
-            excluded[policy] = float(not holds(whole, truth, at.multiplier))
+            excluded[policy] = float(side_of(whole.watched(at.multiplier, LEVEL), truth) != "inside")
             if policy == "monitored" and at.final:
                 stopped = served
     return {**excluded, "stopped": float(stopped > 0), "labels at stop": float(stopped)}
@@ -279,10 +283,14 @@ def run(fixed: int, watched: int, step: int, path: Path) -> dict[tuple[str, str]
 
 
 def table(means: Mapping[tuple[str, str], Mapping[str, float]], fixed: int, watched: int, step: int) -> None:
-    print(f"\nFixed n, {fixed} draws: coverage / mean width")
+    print(f"\nFixed n, {fixed} draws: coverage (truth below, above the interval) / mean width")
     for (name, part), mean in means.items():
         if part == "fixed":
-            cells = [f"n={n} {mean[f'cover {n}']:.3f} / {mean[f'width {n}']:.3f}" for n in FIXED_N]
+            cells = [
+                f"n={n} {mean[f'inside {n}']:.3f} ({mean[f'below {n}']:.3f}, {mean[f'above {n}']:.3f})"
+                f" / {mean[f'width {n}']:.3f}"
+                for n in FIXED_N
+            ]
             print(f"  {name:8}" + "   ".join(cells))
     print(f"\nWatched every {step} labels to n={WATCHED_N}, {watched} draws: chance of ever excluding the truth")
     for (name, part), mean in means.items():
@@ -292,7 +300,7 @@ def table(means: Mapping[tuple[str, str], Mapping[str, float]], fixed: int, watc
 
 
 def last_line(means: Mapping[tuple[str, str], Mapping[str, float]]) -> str:
-    parts = [f"{name}={mean['cover 400']:.3f}" for (name, part), mean in means.items() if part == "fixed"]
+    parts = [f"{name}={mean['inside 400']:.3f}" for (name, part), mean in means.items() if part == "fixed"]
     worst = {
         policy: max((mean[policy] for (_, part), mean in means.items() if part == "watched"), default=0.0)
         for policy in POLICIES

@@ -22,7 +22,8 @@ ELIGIBLE = frozenset({PairState.AGREE, PairState.DISAGREE})
 
 @dataclass(frozen=True)
 class SideReading:
-    """One side's reading of a case. `output_agrees` is None where the source recorded nothing."""
+    """One side's reading of a case. `output_agrees` is None where the source recorded nothing; `score` is the judge's
+    finer number, if it gave one."""
 
     state: str
     verdict: str | None
@@ -30,6 +31,7 @@ class SideReading:
     provenance: str
     output_agrees: bool | None
     evidence_agrees: bool | None
+    score: float | None = None
 
 
 @dataclass(frozen=True)

@@ -61,14 +61,15 @@ def _readings(run: Run, reader: Reader, cases: QuerySet[Any, Any] | None) -> Sid
         "artifact__output_hash",
         "seen_evidence_hash",
         "artifact__evidence_hash",
+        "score",
     )
     return {
         case: (
-            SideReading(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev)),
+            SideReading(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score),
             out,
             ev,
         )
-        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev in rows.iterator()
+        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score in rows.iterator()
     }
 
 

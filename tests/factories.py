@@ -103,8 +103,13 @@ def load_run(
     return run_load(generator=generator, system=system, spec=spec, rows=rows, file="labels.csv", now=now)[0]
 
 
-def judged(labels: Mapping[str, str | None]) -> list[JudgmentRow]:
-    return [judgment_row(case, label, n) for n, (case, label) in enumerate(labels.items(), 1) if label is not None]
+def judged(labels: Mapping[str, str | None], scores: Mapping[str, float] | None = None) -> list[JudgmentRow]:
+    given = {case: repr(score) for case, score in (scores or {}).items()}
+    return [
+        judgment_row(case, label, n, score=given.get(case, ""))
+        for n, (case, label) in enumerate(labels.items(), 1)
+        if label is not None
+    ]
 
 
 def make_swap(
@@ -118,14 +123,15 @@ def make_swap(
     labels: Sequence[str] = ("fail", "pass"),
     table: Mapping[str, str] = YES_NO,
     case_set: str = "cases",
+    scores: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """A judge swap over cases whose raw labels are given by side."""
+    """A judge swap over cases whose raw labels are given by side; `scores` are those of the new judge."""
     slices = slices or {}
     rows = [case_row(case, n, slices=dict(slices.get(case, {}))) for n, case in enumerate(verdicts, 1)]
     system = load_artifacts(load_cases(project, rows, case_set))
     reader = make_reader(project, table=table, name=f"table-{len(table)}")
     old = load_run(system, judged({case: pair[0] for case, pair in verdicts.items()}), "old-judge")
-    new = load_run(system, judged({case: pair[1] for case, pair in verdicts.items()}), "new-judge")
+    new = load_run(system, judged({case: pair[1] for case, pair in verdicts.items()}, scores), "new-judge")
     return comparison_open(
         project=project,
         name=name,

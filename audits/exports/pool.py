@@ -10,20 +10,21 @@ from adjudication.models import ItemState
 from audits.exports.cells import neutral
 from audits.frames import frame_of
 from audits.models import Audit, Draw
-from audits.plans import SIDES, target_half_width
-from audits.pools import pool_columns, pool_row, scale_text
+from audits.plans import SIDES, predictor_of, target_half_width
+from audits.pools import pool_columns, scale_text
 from audits.selectors import references_by_case
 
 
 def pool_write(audit: Audit, path: Path) -> dict[str, Any]:
     """Write one row per case of the frame, with what is settled by now; the counts come back."""
-    kind = audit.comparison.kind
+    kind, scored = audit.comparison.kind, predictor_of(audit.plan) == "score"
     rows = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(pool_columns(kind))  # type: ignore[arg-type]
+        columns = pool_columns(kind, scored=scored)  # type: ignore[arg-type]
+        table.writerow(columns)
         for values in _rows(audit):
-            table.writerow([neutral(value) for value in pool_row(values, kind)])  # type: ignore[arg-type]
+            table.writerow([neutral(values[column]) for column in columns])
             rows += 1
     return {"file": str(path), "cases": rows}
 
@@ -55,6 +56,7 @@ def _rows(audit: Audit) -> Iterator[dict[str, str]]:
             "reference_old": labels[old_system] if decided else "",
             "reference_new": labels[new_system] if decided else "",
             "identical": "1" if row.same_content else "0",
+            "score": repr(row.score),
         }
 
 
@@ -66,6 +68,8 @@ def estimate_command(audit: Audit, file: str) -> str:
     half_width = target_half_width(plan)
     if half_width is not None:
         words += ["--target-half-width", repr(half_width)]
+    if predictor_of(plan) != "cells":
+        words += ["--predictor", predictor_of(plan)]
     if plan["side"]:
         words += ["--side", str(SIDES[plan["side"]])]
     return shlex.join(words)

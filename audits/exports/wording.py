@@ -16,6 +16,10 @@ ESTIMANDS = {
     "success_rate": "how often this side succeeds",
     "accuracy": "how often this side's verdict is right",
 }
+PREDICTORS = {
+    "cells": "the judges' verdicts",
+    "score": "the judges' finer score, with a slope in each stratum",
+}
 TARGETS = {
     "pool": "these eligible cases and no others",
     "traffic": "the process that these cases came from",
@@ -87,15 +91,30 @@ def _finding(result: dict[str, Any], interval: dict[str, Any], half_width: float
 
 
 def gain_words(result: dict[str, Any]) -> str:
-    """How much the verdicts add to the labels, beyond choosing the cases."""
+    """How much the verdicts, or the plan's score, add to the labels, beyond choosing the cases."""
     gain = result["human_only"]["gain"] if result["human_only"] else None
     if gain is None:
         return ""
+    if scored := [stratum for stratum in result["strata"] if stratum["lam"] or stratum["lam_reason"]]:
+        return f"{_score_gain(gain)} {_slopes(scored)}"
     if result["estimand"] == "accuracy_difference":
         return "The verdicts help by choosing the cases: where the judges agree, no label can change this estimate."
     if gain < LITTLE:
         return f"The judge adds little: the interval is {percent(max(gain, 0.0))} narrower than from labels alone."
     return f"The judge's verdicts make the interval {percent(gain)} narrower than labels alone."
+
+
+def _score_gain(gain: float) -> str:
+    if gain < LITTLE:
+        return f"The judge's score adds little: the interval is {percent(max(gain, 0.0))} narrower than labels alone."
+    return f"The judge's score makes the interval {percent(gain)} narrower than labels alone."
+
+
+def _slopes(strata: list[dict[str, Any]]) -> str:
+    parts = [
+        f"{one['name']} {one['lam']:.3f}" if one["lam"] else f"{one['name']} 0, {one['lam_reason']}" for one in strata
+    ]
+    return f"Its slope (lambda): {'; '.join(parts)}."
 
 
 def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | None) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 from audits.pools import pool_read, scale_parse
 from audits.stats.estimands import ESTIMANDS, SIDES
-from audits.stats.estimate import MERGE_BELOW
+from audits.stats.estimate import MERGE_BELOW, PREDICTORS
 from audits.stats.pool import Pool
 from core.errors import InputError, Problem
 
 POLICIES = ("planned", "monitored", "anytime")
-CHOICES = ("estimand", "side", "level", "target", "policy")
+CHOICES = ("estimand", "side", "level", "target", "policy", "predictor")
 
 
 def add_pool_arguments(parser: ArgumentParser) -> None:
@@ -30,6 +30,12 @@ def add_pool_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--side", choices=SIDES)
     parser.add_argument(
+        "--predictor",
+        default="cells",
+        choices=PREDICTORS,
+        help="what the judge adds: the verdict cells, or the file's column `score` with a slope in each stratum",
+    )
+    parser.add_argument(
         "--scale",
         metavar="LABEL=VALUE,…",
         help="all labels and what they count as; without it numbers count as themselves, fail as 0, pass as 1",
@@ -40,6 +46,8 @@ def pool_and_arguments(options: dict[str, Any]) -> tuple[Pool, dict[str, Any]]:
     path: Path = options["pool"]
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
-    scale = scale_parse(options["scale"]) if options["scale"] else None
+    pool = pool_read(path, scale=scale_parse(options["scale"]) if options["scale"] else None)
+    if options["predictor"] == "score" and pool.cells[0].scores is None:
+        raise InputError(Problem("the file has no such column", key="--predictor", value="score", column="score"))
     arguments = {name: options[name] for name in (*CHOICES, "min_labels", "merge_below")}
-    return pool_read(path, scale=scale), arguments | {"half_width": options["target_half_width"]}
+    return pool, arguments | {"half_width": options["target_half_width"]}

@@ -188,6 +188,7 @@ def _plan(plan: Document) -> PlanSpec:
         merge_below=int(strata.get("merge_below", "10")),
         allocation={group: int(text) if text.isdigit() else text for group, text in allocation.items()},
         agree_minimum=agree_minimum,
+        predictor=plan.get("predictor", "cells"),
     )
 
 

@@ -1,6 +1,6 @@
 """What a schema cannot say: ranges, and whether the parts of a manifest fit each other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from audits.manifest.document import at, list_at, mapping_at, number_at, text_at, texts_at
@@ -162,6 +162,20 @@ def _plan_fit(document: Document) -> Iterator[Problem]:
         allowed = ", ".join(name for name, other in ESTIMANDS.items() if other.sided)
         yield Problem(f"{estimand} has no side; only these have", key="plan.side", value=side, allowed=allowed)
     yield from _target_width(document)
+    yield from _predictor(document, [side] if side else SIDES)
+
+
+def _predictor(document: Document, sides: Iterable[str]) -> Iterator[Problem]:
+    """A score is used where the judgments of every side that the estimand is about have one."""
+    if text_at(document, "plan", "predictor") != "score":
+        return
+    sources = list_at(document, "sources")
+    for side in sides:
+        judged = [source for source in sources if text_at(source, "judgments_of") == side]
+        if judged and not any(text_at(source, "roles", "score") for source in judged):
+            what = f"the judgments of {side} have no score"
+            allowed = "cells, or a column as roles.score of those judgments"
+            yield Problem(what, key="plan.predictor", value="score", allowed=allowed)
 
 
 def _values(document: Document, fit: Estimand) -> Iterator[Problem]:

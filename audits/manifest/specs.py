@@ -47,6 +47,7 @@ class PlanSpec:
     merge_below: int = 10
     allocation: Mapping[str, Allocation] = field(default_factory=dict)
     agree_minimum: int = 30
+    predictor: Literal["cells", "score"] = "cells"
 
 
 @dataclass(frozen=True)

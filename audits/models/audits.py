@@ -104,7 +104,8 @@ class Cell(AppendOnly):
     """How many cases of a stratum have one pair of verdicts.
 
     `same_content` marks pairs whose output and evidence are byte-identical on both sides of an upgrade:
-    whatever the label, it is the same for both.
+    whatever the label, it is the same for both. `score_sum` and `score_squares` are the sums of the plan's predictor
+    and of its square over the cases, where it takes a finer score.
     """
 
     stratum = models.ForeignKey(Stratum, models.PROTECT, related_name="cells")
@@ -112,10 +113,17 @@ class Cell(AppendOnly):
     new = models.CharField(max_length=100)
     same_content = models.BooleanField(default=False)
     size = models.PositiveIntegerField()
+    score_sum = models.FloatField(null=True)
+    score_squares = models.FloatField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["stratum", "old", "new", "same_content"], name="one_cell_per_verdicts"),
+            models.CheckConstraint(
+                condition=Q(score_sum__isnull=True, score_squares__isnull=True)
+                | Q(score_sum__isnull=False, score_squares__isnull=False),
+                name="a_cell_has_both_sums_of_a_score_or_none",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -137,6 +145,7 @@ class Draw(AppendOnly):
     old = models.CharField(max_length=100)
     new = models.CharField(max_length=100)
     same_content = models.BooleanField(default=False)
+    score = models.FloatField(null=True)  # the plan's predictor, where it takes a finer score
 
     class Meta:
         constraints = [

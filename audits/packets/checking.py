@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.exports.wording import conclusion
-from audits.frames import frame_bytes
+from audits.frames import frame_bytes, score_of
 from audits.packets.archive import Archive
 from audits.packets.contents import (
     ANCHORS_CSV,
@@ -34,7 +34,7 @@ from audits.packets.contents import (
 )
 from audits.packets.differences import differences, leaves
 from audits.packets.reading import Packet, Settled
-from audits.plans import estimate_arguments, target_half_width
+from audits.plans import estimate_arguments, score_used, target_half_width
 from audits.secondary import secondary_findings, slice_findings
 from audits.stats.design import inclusion_probability, permanent_order
 from audits.stats.estimate import estimate
@@ -142,12 +142,17 @@ def _frame(packet: Packet, check: Check) -> None:
     for registration in facts["registrations"]:
         check.same(registration["frame_hash"], found, f"registrations[{registration['n'] - 1}].frame_hash")
         check.same(registration["seed"], facts["plan"]["seed"], f"registrations[{registration['n'] - 1}].seed")
-    eligible = {(pair.case_id, pair.case_version): pair.verdicts for pair in packet.pairs if pair.eligible}
+    used = score_used(facts["plan"])
+    eligible = {
+        (pair.case_id, pair.case_version): (*pair.verdicts, score_of(pair, used))
+        for pair in packet.pairs
+        if pair.eligible
+    }
     check.same(len(eligible), len(packet.frame), "eligible cases")
     strata: dict[str, dict[str, int]] = {}
     for row in packet.frame:
         place = f"{FRAME}: case {row.case_id}"
-        check.same((row.old, row.new), eligible.get((row.case_id, row.case_version)), place)
+        check.same((row.old, row.new, row.score), eligible.get((row.case_id, row.case_version)), place)
         identity = case_identity(case_set["name"], case_set["version"], row.case_id, row.case_version)
         strata.setdefault(row.stratum, {})[identity] = row.position
     check.same({one["name"]: one["size"] for one in facts["strata"]}, _sizes(strata), "strata")

@@ -8,7 +8,7 @@ from judges.models import ReadingState
 from judges.pairing import Pair, PairState, SideReading
 
 SIDES = ("old", "new")
-READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees")
+READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees", "score")
 PAIR_COLUMNS = (
     "case_id",
     "case_version",
@@ -32,7 +32,8 @@ def _reading_cells(reading: SideReading | None) -> list[str]:
     if reading is None:
         return [""] * len(READING)
     marks = [MARKS[reading.output_agrees], MARKS[reading.evidence_agrees]]
-    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks]
+    score = "" if reading.score is None else repr(reading.score)
+    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks, score]
 
 
 def pair_of(cells: Mapping[str, str]) -> Pair:
@@ -50,8 +51,9 @@ def pair_of(cells: Mapping[str, str]) -> Pair:
 
 
 def _reading(cells: Mapping[str, str], side: str) -> SideReading | None:
-    state, verdict, raw_label, provenance, output, evidence = (cells[f"{side}_{name}"] for name in READING)
+    state, verdict, raw_label, provenance, output, evidence, score = (cells[f"{side}_{name}"] for name in READING)
     if not state:
         return None
     found = verdict if state == ReadingState.VALID else None
-    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence])
+    number = float(score) if score else None
+    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence], number)

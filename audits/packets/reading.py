@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
@@ -14,13 +14,19 @@ from audits.frames import FrameRow, pools_by_slice
 from audits.packets.archive import Archive
 from audits.packets.contents import CASES, FACTS, FRAME, LOOKS, PAIRS, SETTLEMENTS, CaseLine, SettlementLine
 from audits.packets.pairs import pair_of
+from audits.plans import predictor_of
 from audits.stats.columns import Coded, Integers, settled_prefixes
 from audits.stats.pool import Key, Pool
 from judges.models import Comparison
 from judges.pairing import Pair
 
 Line = TypeVar("Line")
-PARSED = {str: str, int: int, bool: lambda text: {"True": True, "False": False}[text]}
+PARSED: dict[Any, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    bool: lambda text: {"True": True, "False": False}[text],
+    float | None: lambda text: float(text) if text else None,
+}
 
 
 class Packet:
@@ -105,6 +111,8 @@ class Settled:
             "old": Coded.of([row.old for row in rows]),
             "new": Coded.of([row.new for row in rows]),
         }
+        scored = predictor_of(self.packet.facts["plan"]) == "score"
+        self._score = np.array([row.score for row in rows], dtype=float) if scored else None
         self._identical = np.array([row.same_content for row in rows], dtype=bool)
         self._places = np.array([row.position for row in rows], dtype=np.intp)
         self._row_of = {(row.case_id, row.case_version): place for place, row in enumerate(rows)}
@@ -136,6 +144,7 @@ class Settled:
             settled=self._done,
             position=self._drawn(registration),
             identical=None if self.packet.is_swap else self._identical,
+            score=self._score,
         )
 
     def slices(self, registration: int) -> dict[str, Pool]:

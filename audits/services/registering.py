@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import fsum
 
 from django.db import transaction
 from django.db.models import Max
@@ -14,7 +15,7 @@ from adjudication.services.settlements import item_settle
 from audits.allocation import first_allocation
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
-from audits.plans import estimate_arguments, strata_plan, target_half_width
+from audits.plans import estimate_arguments, frame_plan, target_half_width
 from audits.samples import extended_sample
 from audits.selectors import known_references, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
@@ -48,7 +49,7 @@ def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
     integrity = integrity_of(audit.comparison, pairs)
     if not integrity.passed:
         raise Refused(Problem(failure, key="integrity") for failure in integrity.failures)
-    rows = frame_rows(audit.comparison, pairs, strata_plan(audit))
+    rows = frame_rows(audit.comparison, pairs, frame_plan(audit))
     sha256, compressed = frame_bytes(rows)
     labels = first_allocation(audit, rows)
     with transaction.atomic():
@@ -62,7 +63,9 @@ def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
 
 
 def _strata_create(audit: Audit, rows: Sequence[FrameRow]) -> None:
-    cells = Counter((row.stratum, row.old, row.new, row.same_content) for row in rows)
+    cells: dict[tuple[str, str, str, bool], list[float | None]] = {}
+    for row in rows:
+        cells.setdefault((row.stratum, row.old, row.new, row.same_content), []).append(row.score)
     sizes = Counter(row.stratum for row in rows)
     strata = {
         name: Stratum.objects.create(
@@ -74,9 +77,16 @@ def _strata_create(audit: Audit, rows: Sequence[FrameRow]) -> None:
         for name in sorted(sizes)
     }
     Cell.objects.bulk_create(
-        Cell(stratum=strata[stratum], old=old, new=new, same_content=same, size=size)
-        for (stratum, old, new, same), size in sorted(cells.items())
+        Cell(stratum=strata[stratum], old=old, new=new, same_content=same, size=len(scores), **_score_sums(scores))
+        for (stratum, old, new, same), scores in sorted(cells.items())
     )
+
+
+def _score_sums(scores: Sequence[float | None]) -> dict[str, float]:
+    given = [score for score in scores if score is not None]
+    if not given:
+        return {}
+    return {"score_sum": fsum(given), "score_squares": fsum(score * score for score in given)}
 
 
 def _draw(
@@ -121,6 +131,7 @@ def _draw(
                 old=row.old,
                 new=row.new,
                 same_content=row.same_content,
+                score=row.score,
             )
             for case, row in zip(cases, chosen, strict=True)
         ),

@@ -8,7 +8,7 @@ from django.db import transaction
 from audits.allocation import first_sizing
 from audits.frames import frame_rows
 from audits.models import Audit, DraftSizing
-from audits.plans import sizing_of, strata_plan, target_half_width
+from audits.plans import frame_plan, sizing_of, target_half_width
 from audits.stats.remaining import Sizing
 from core.errors import InputError
 from core.version import VERSION
@@ -20,7 +20,7 @@ def draft_size(*, audit: Audit) -> DraftSizing:
     existing = sizing_of(audit)
     if existing is not None:
         return existing
-    rows = frame_rows(audit.comparison, pairs_of(audit.comparison), strata_plan(audit))
+    rows = frame_rows(audit.comparison, pairs_of(audit.comparison), frame_plan(audit))
     sizes = Counter(row.stratum for row in rows)
     half_width = target_half_width(audit.plan)
     content: dict[str, Any] = {"half_width": half_width}

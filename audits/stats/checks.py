@@ -18,6 +18,8 @@ def checked_level(level: float) -> float:
 
 def checked_count(value: Any, key: str, *, at_least: int = 0) -> int:
     """Take a whole number; a float that is whole passes, since arrays hold them."""
+    if type(value) is int and value >= at_least:
+        return value
     if isinstance(value, bool) or value != int(value) or value < at_least:
         raise refused("not a possible count", key=key, value=value, allowed=f"a whole number of {at_least} or more")
     return int(value)

@@ -97,36 +97,42 @@ def settled_prefixes(position: Integers, settled: Marks, stratum: NDArray[np.int
     if position.shape != settled.shape:
         raise refused("columns differ in length", key="settled", value=settled.size, allowed=f"{position.size} rows")
     drawn = np.flatnonzero(position >= 0)
-    place, done, owner = position[drawn], settled[drawn], stratum[drawn].astype(np.intp)
-    _check_places(place, owner, strata)
-    beyond = int(place.max(initial=0)) + 1
-    first_open = np.full(strata, beyond)
-    np.minimum.at(first_open, owner[~done], place[~done])
-    inside = place < first_open[owner]
-    early = done & ~inside
-    last_early = np.full(strata, -1)
-    np.maximum.at(last_early, owner[early], place[early])
-    behind = ~done & (place < last_early[owner])
-    return Prefix(
-        drawn[inside], np.bincount(owner[early], minlength=strata), np.bincount(owner[behind], minlength=strata)
-    )
-
-
-def _check_places(place: Integers, owner: Integers, strata: int) -> None:
-    """Each stratum's places are 0, 1, 2 on or 1, 2, 3 on."""
+    owner = stratum[drawn].astype(np.intp)
     counts = np.bincount(owner, minlength=strata)
-    first = np.full(strata, int(place.max(initial=0)))
-    np.minimum.at(first, owner, place)
+    slot = _slots(position[drawn], owner, counts)
+    # The drawn rows one stratum after the other, each in its order: `starts` to `ends` are its slots.
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    in_order = np.empty(drawn.size, dtype=bool)
+    in_order[slot] = settled[drawn]
+    done, still_open = np.flatnonzero(in_order), np.flatnonzero(~in_order)
+    first_open = np.minimum(np.append(still_open, drawn.size)[np.searchsorted(still_open, starts)], ends)
+    inside = np.searchsorted(done, first_open)
+    until = np.searchsorted(done, ends)
+    last_done = np.append(done, 0)[until - 1]
+    early = until - inside
+    behind = np.searchsorted(still_open, last_done) - np.searchsorted(still_open, first_open)
+    return Prefix(drawn[slot < first_open[owner]], early, np.where(early > 0, behind, 0))
+
+
+def _slots(place: Integers, owner: Integers, counts: Integers) -> Integers:
+    """Each drawn row's number when the strata stand one after the other, each in its order."""
+    strata = counts.size
+    first = np.bincount(owner[place == 0], minlength=strata) == 0
     rank = place - first[owner]
-    slots = np.concatenate(([0], np.cumsum(counts)))[:-1][owner] + rank
-    sound = not (first[counts > 0] > 1).any() and not (rank >= counts[owner]).any()
-    if sound and (np.bincount(slots, minlength=place.size) == 1).all():
-        return
-    for index in range(strata):
-        own = np.sort(place[owner == index])
-        wrong = np.flatnonzero(own != own[:1].sum() + np.arange(own.size))
-        if wrong.size or own[:1].sum() > 1:
-            found = int(own[wrong[0]]) if wrong.size else int(own[0])
-            raise refused(
-                "positions repeat or leave a gap", key="position", value=found, allowed="0, 1, 2 or 1, 2, 3 on"
-            )
+    slot: Integers = (np.cumsum(counts) - counts)[owner] + rank
+    if (rank >= counts[owner]).any() or (np.bincount(slot, minlength=place.size) != 1).any():
+        raise refused(
+            "positions repeat or leave a gap",
+            key="position",
+            value=_misplaced(place, owner, strata),
+            allowed="0, 1, 2 or 1, 2, 3 on",
+        )
+    return slot
+
+
+def _misplaced(place: Integers, owner: Integers, strata: int) -> int:
+    """The first place that repeats, or that follows a gap."""
+    orders = (np.sort(place[owner == index]) for index in range(strata))
+    wrong = (own[own != min(own[:1].sum(), 1) + np.arange(own.size)] for own in orders)
+    return next(int(places[0]) for places in wrong if places.size)

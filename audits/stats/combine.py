@@ -5,7 +5,7 @@ Without undecided cases every v_h is 1 and R is the stratified mean.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -18,6 +18,7 @@ from audits.stats.intervals import (
     mover,
     satterthwaite_interval,
     two_sided_alpha,
+    watched_limits,
     z_value,
 )
 from audits.stats.policies import Policy
@@ -54,57 +55,51 @@ class Combined:
         limits = self.limits if policy == "planned" else self.fixed
         return (limits(z).half_width / z) ** 2
 
+    def watched(self, multiplier: float, level: float) -> Interval:
+        """The interval in force under a policy's multiplier; exact and t limits keep its error as they are."""
+        if self.method != MOVER:
+            return self.limits(multiplier)
+        return watched_limits(self.limits, self.point, multiplier=multiplier, z=z_value(level))
+
 
 @dataclass(frozen=True)
-class Weights:
-    """Weights of the groups among decidable cases, and the sum of W_h v_h they were divided by."""
+class Weighted:
+    """Groups that have a mean, each with its weight among decidable cases.
 
-    of: Mapping[str, float]
+    `decidable` is the sum of W_h v_h that the weights were divided by, `size` the cases of all groups. A group settled
+    wholly without labels has weight 0 and no mean, and is left out.
+    """
+
+    parts: Sequence[tuple[float, Group]]
     decidable: float
-    size: float
+    size: int
+
+    def __iter__(self) -> Iterator[tuple[float, Group]]:
+        return iter(self.parts)
 
 
-def group_key(group: Group) -> str:
-    return f"{group.name}{' (known)' if group.known else ''}"
+def weighted(groups: Sequence[Group]) -> Weighted:
+    size = sum([group.size for group in groups])
+    total = sum([group.size * group.decidable for group in groups])
+    used = [group for group in groups if group.known or group.labels]
+    return Weighted([(group.size * group.decidable / (total or 1.0), group) for group in used], total / size, size)
 
 
-def weights(groups: Sequence[Group]) -> Weights:
-    size = sum(group.size for group in groups)
-    raw = {group_key(group): group.size / size * group.decidable for group in groups}
-    total = sum(raw.values())
-    return Weights({name: value / total if total else 0.0 for name, value in raw.items()}, total, size)
-
-
-def _used(groups: Sequence[Group]) -> list[Group]:
-    """A group settled wholly without labels has weight 0 and no mean."""
-    return [group for group in groups if group.known or group.labels]
-
-
-def point_estimate(groups: Sequence[Group], slopes: Mapping[str, Slope]) -> float:
-    share = weights(groups).of
-    return sum(share[group_key(group)] * _mean(group, slopes) for group in _used(groups))
-
-
-def _mean(group: Group, slopes: Mapping[str, Slope]) -> float:
-    slope = slopes.get(group.name)
-    return group.mean + (slope.shift if slope and not group.known else 0.0)
-
-
-def population_variance(groups: Sequence[Group], point: float) -> float:
+def population_variance(groups: Weighted, point: float) -> float:
     """S_y^2 over the pool: sum W_h (s_h^2 + (y_h - est)^2), the variance of one future case."""
-    share = weights(groups).of
-    return sum(share[group_key(group)] * (group.variance + (group.mean - point) ** 2) for group in _used(groups))
+    return sum(weight * (group.variance + (group.mean - point) ** 2) for weight, group in groups)
 
 
-def _weight_variance(groups: Sequence[Group], point: float) -> float:
+def _weight_variance(groups: Weighted, point: float) -> float:
     """What not knowing the decidable shares adds: the part of the ratio's linearised variance between v = 0 and 1."""
-    whole, total = weights(groups), 0.0
-    for group in _used(groups):
-        v, settled = group.decidable, sum(cell.settled for cell in group.cells)
-        if v < 1 and settled < group.size:
-            share, fraction = group.size / whole.size, settled / group.size
+    total = 0.0
+    for _, group in groups:
+        v = group.decidable
+        if v < 1:
+            settled = sum(cell.settled for cell in group.cells)
+            share, fraction = group.size / groups.size, settled / group.size
             spread = v * (1 - v) * (group.mean - point) ** 2 / max(settled - 1, 1)
-            total += share**2 * (1 - fraction) * spread / whole.decidable**2
+            total += share**2 * (1 - fraction) * spread / groups.decidable**2
     return total
 
 
@@ -131,25 +126,28 @@ def combine(
     -------
     Combined
     """
-    slopes = slopes or {}
-    point = point_estimate(groups, slopes)
-    whole = weights(groups)
-    future = population_variance(groups, point) / (whole.size * whole.decidable) if traffic and whole.decidable else 0.0
+    whole, slopes = weighted(groups), slopes or {}
+    point = sum([weight * (group.mean + _shift(group, slopes)) for weight, group in whole])
+    future = population_variance(whole, point) / (whole.size * whole.decidable) if traffic and whole.decidable else 0.0
     if slopes or not all(group.categorical for group in groups):
-        return _student(groups, point, slopes, future)
-    extra = future + _weight_variance(groups, point)
-    used = [(whole.of[group_key(group)], group) for group in _used(groups)]
+        return _student(groups, whole, point, slopes, future)
+    extra = future + _weight_variance(whole, point)
 
     @cache  # one look asks for the same limits several times
     def score_limits(z: float) -> Interval:
-        return mover((Part(weight, group.mean, group.limits(z)) for weight, group in used), extra=z * z * extra)
+        return mover([Part(weight, group.mean, group.limits(z)) for weight, group in whole], extra=z * z * extra)
 
-    open_groups = [group for group in _used(groups) if not group.census]
-    if not open_groups:
+    open_parts = [(weight, group) for weight, group in whole if not group.census]
+    if not open_parts:
         return Combined(point, CENSUS, score_limits, score_limits)
-    if exact and len(open_groups) == 1 and len(open_groups[0].values) == 2:
-        return Combined(point, EXACT, _exact_limits(groups, open_groups[0], point, extra), score_limits)
+    if exact and len(open_parts) == 1 and len(open_parts[0][1].values) == 2:
+        return Combined(point, EXACT, _exact_limits(*open_parts[0], point, extra), score_limits)
     return Combined(point, MOVER, score_limits, score_limits)
+
+
+def _shift(group: Group, slopes: Mapping[str, Slope]) -> float:
+    slope = slopes.get(group.name)
+    return slope.shift if slope and not group.known else 0.0
 
 
 def no_wider(whole: Combined, alone: Combined) -> Combined:
@@ -166,6 +164,7 @@ def no_wider(whole: Combined, alone: Combined) -> Combined:
     if {whole.method, alone.method} != {MOVER}:
         return whole
 
+    @cache
     def limits(z: float) -> Interval:
         own, plain = whole.limits(z), alone.limits(z)
         return own if own.half_width <= plain.half_width else plain.scaled(1.0, whole.point - alone.point)
@@ -173,14 +172,14 @@ def no_wider(whole: Combined, alone: Combined) -> Combined:
     return replace(whole, limits=limits, fixed=limits)
 
 
-def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra: float) -> Callable[[float], Interval]:
+def _exact_limits(share: float, uncertain: Group, point: float, extra: float) -> Callable[[float], Interval]:
     """The exact interval of the one uncertain group, shifted by what the others contribute for certain."""
-    share = weights(groups).of[group_key(uncertain)]
     rest = point - share * uncertain.mean
     low, high = uncertain.values
     # With undecided cases the number of decidable ones is estimated; its own error is in `extra`.
     size = -(-uncertain.size * uncertain.labels // uncertain.settled)
 
+    @cache  # one look asks for the same limits several times
     def limits(z: float) -> Interval:
         least, most = hypergeometric_interval(uncertain.counts.get(high, 0), uncertain.labels, size, two_sided_alpha(z))
         inside = Interval(least / size, most / size).scaled(share * (high - low), rest + share * low)
@@ -194,8 +193,10 @@ def _exact_limits(groups: Sequence[Group], uncertain: Group, point: float, extra
     return limits
 
 
-def _student(groups: Sequence[Group], point: float, slopes: Mapping[str, Slope], future: float) -> Combined:
-    moments = [_moments(group, groups, point, slopes.get(group.name)) for group in groups if not group.known]
+def _student(
+    groups: Sequence[Group], whole: Weighted, point: float, slopes: Mapping[str, Slope], future: float
+) -> Combined:
+    moments = [_moments(group, whole, point, slopes.get(group.name)) for group in groups if not group.known]
 
     def limits(z: float) -> Interval:
         return satterthwaite_interval(point, moments, z, extra=future)
@@ -208,18 +209,18 @@ def _student(groups: Sequence[Group], point: float, slopes: Mapping[str, Slope],
     return Combined(point, STUDENT if varied else CENSUS, limits, limits, too_few)
 
 
-def _moments(group: Group, groups: Sequence[Group], point: float, slope: Slope | None) -> Moments:
-    share = group.size / sum(other.size for other in groups)
+def _moments(group: Group, whole: Weighted, point: float, slope: Slope | None) -> Moments:
+    share = group.size / whole.size
     if slope is not None and slope.lam:
         return Moments(share, group.size, group.settled, slope.residual_variance, group.labels - 2)
-    return Moments(share, group.size, group.settled, _residual_variance(group, groups, point), group.settled - 1)
+    return Moments(share, group.size, group.settled, _residual_variance(group, whole, point), group.settled - 1)
 
 
-def _residual_variance(group: Group, groups: Sequence[Group], point: float) -> float:
+def _residual_variance(group: Group, whole: Weighted, point: float) -> float:
     """Sample variance of e = v (y - R) / vbar over the settled cases of a group."""
     if not group.undecided or not group.labels:
-        return group.variance / weights(groups).decidable ** 2 if group.labels else 0.0
+        return group.variance / whole.decidable**2 if group.labels else 0.0
     residuals = [(value - point, count) for value, count in group.counts.items()]
     mean = sum(e * count for e, count in residuals) / group.settled
     squares = sum(count * (e - mean) ** 2 for e, count in residuals) + group.undecided * mean**2
-    return squares / (group.settled - 1) / weights(groups).decidable ** 2
+    return squares / (group.settled - 1) / whole.decidable**2

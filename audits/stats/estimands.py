@@ -54,7 +54,7 @@ def _reference(key: Key, side: Side | None) -> Label:
 
 
 def _difference(cell: Cell, key: Key, scale: Scale, side: Side | None) -> float:
-    return _number(scale, key[1]) - _number(scale, key[0])
+    return float(scale[key[1]] - scale[key[0]])  # type: ignore[operator]  # see `_number`
 
 
 def _differences(cell: Cell, scale: Scale) -> tuple[float, ...]:

@@ -95,7 +95,7 @@ def estimate(
     slopes = _slopes(strata, spec, pool, side) if predictor == "score" else {}
     groups, merges = _groups(pool, spec, side, strata, predictor, merge_below)
     state, reason = _readiness(strata, min_labels)
-    ready = not _unlabelled(groups)
+    ready = state != "no labels yet" and not _unlabelled(groups)
     options = _Options(target == "traffic", exact and spec.exact, slopes, bounded=merge_below > 0)
     alone = options.alone(strata)
     whole = options.combined(groups, alone) if ready else None
@@ -116,7 +116,7 @@ def estimate(
         state=state,
         reason=reason,
         point=whole.point if whole else None,
-        interval=_clipped(shown.limits(at.multiplier), groups) if shown and at else None,
+        interval=_clipped(shown.watched(at.multiplier, level), groups) if shown and at else None,
         fixed=_clipped(shown.limits(z_value(level)), groups) if shown else None,
         multiplier=at.multiplier if at else None,
         fraction=at.fraction if at else None,
@@ -125,7 +125,7 @@ def estimate(
         n=sum(cell.settled for cell in pool.cells),
         labels=sum(cell.labelled for cell in pool.cells),
         undecided=sum(cell.undecided for cell in pool.cells),
-        worst_case=_worst_case(groups, strata, shown, at, options) if at and shown else None,
+        worst_case=_worst_case(groups, strata, shown, at, options, level) if at and shown else None,
         human_only=human,
         judge_only=_judge_only(pool, spec, side, level),
         strata=tuple(_rows(strata, slopes, at.multiplier if at else z_value(level))),
@@ -154,8 +154,8 @@ def _slopes(strata: Sequence[Group], spec: Estimand, pool: Pool, side: Side | No
 
 def _unlabelled(groups: Sequence[Group]) -> bool:
     """A used group without a label that is not settled wholly; or nothing decidable at all."""
-    waits = any(not group.labels and not group.census for group in groups)
-    return waits or not any(group.labels or group.known for group in groups)
+    bare = [group for group in groups if not group.labels and not group.known]
+    return len(bare) == len(groups) or any(not group.census for group in bare)
 
 
 def _readiness(strata: Sequence[Group], min_labels: int) -> tuple[State, str]:
@@ -188,15 +188,15 @@ def _clipped(interval: Interval, groups: Sequence[Group]) -> Interval:
 
 
 def _worst_case(
-    groups: Sequence[Group], strata: Sequence[Group], whole: Combined, at: Look, options: "_Options"
+    groups: Sequence[Group], strata: Sequence[Group], whole: Combined, at: Look, options: "_Options", level: float
 ) -> Interval | None:
     if not any(group.undecided for group in groups):
         return None
-    ends = [_clipped(whole.limits(at.multiplier), groups)]
+    ends = [_clipped(whole.watched(at.multiplier, level), groups)]
     for pick in (0, -1):
         filled, plain = ([group.with_undecided_at(group.values[pick]) for group in some] for some in (groups, strata))
         extreme = options.combined(filled, options.alone(plain))
-        ends.append(_clipped(extreme.limits(at.multiplier), groups))
+        ends.append(_clipped(extreme.watched(at.multiplier, level), groups))
     return Interval(min(end.low for end in ends), max(end.high for end in ends))
 
 

@@ -34,7 +34,7 @@ class Group:
     def labels(self) -> int:
         return sum(self.counts.values())
 
-    @cached_property
+    @property
     def settled(self) -> int:
         return self.labels + self.undecided
 
@@ -42,12 +42,12 @@ class Group:
     def census(self) -> bool:
         return self.known or self.settled == self.size
 
-    @cached_property
+    @property
     def decidable(self) -> float:
         """Estimated share of cases that have an answer; a known case needs none, unless its estimand says so."""
         if self.known:
             return self.answered
-        return self.labels / self.settled if self.settled else 1.0
+        return self.labels / self.settled if self.undecided else 1.0
 
     @property
     def decidable_size(self) -> float:
@@ -58,7 +58,7 @@ class Group:
     def mean(self) -> float:
         if self.known:
             return 0.0
-        return sum(value * count for value, count in self.counts.items()) / self.labels
+        return sum([value * count for value, count in self.counts.items()]) / self.labels
 
     @cached_property
     def variance(self) -> float:
@@ -88,10 +88,9 @@ class Group:
         if self.census and self.labels:
             return Interval(self.mean, self.mean)
         low, high = self.values[0], self.values[-1]
-        if len(self.values) == 2:
-            unit = wilson_interval(self.counts.get(high, 0), self.labels, self.decidable_size, z)
-            return unit.scaled(high - low, low)
         plus, minus = self.counts.get(high, 0), self.counts.get(low, 0)
+        if len(self.values) == 2:
+            return wilson_interval(plus, self.labels, self.decidable_size, z).scaled(high - low, low)
         return paired_wilson_interval(plus, minus, self.labels, self.decidable_size, z).scaled(high)
 
     def with_undecided_at(self, value: float) -> "Group":
@@ -113,23 +112,20 @@ class Merge:
 
 
 def _group(name: str, cells: Sequence[Cell], estimand: Estimand, scale: Scale, side: Side | None) -> Group:
-    known = all(estimand.is_zero(cell) for cell in cells)
-    counts: Counter[float] = Counter()
-    values: set[float] = set()
+    stratum, size = cells[0].stratum, sum([cell.size for cell in cells])
+    if estimand.is_zero(cells[0]) and all(estimand.is_zero(cell) for cell in cells):
+        answered = _answered(cells) if estimand.zero_needs_answer else 1.0
+        return Group(name, stratum, size, {}, 0, (0.0,), True, tuple(cells), answered)
+    counts: dict[float, int] = {}
     for cell in cells:
-        values.update(estimand.values(cell, scale))
         for key, count in cell.labels.items():
-            counts[estimand.value(cell, key, scale, side)] += count
+            if count:
+                value = estimand.value(cell, key, scale, side)
+                counts[value] = counts.get(value, 0) + count
+    values = {value for possible in {estimand.values(cell, scale) for cell in cells} for value in possible}
+    undecided = sum([cell.undecided for cell in cells])
     return Group(
-        name=name,
-        stratum=cells[0].stratum,
-        size=sum(cell.size for cell in cells),
-        counts={} if known else {value: count for value, count in sorted(counts.items()) if count},
-        undecided=0 if known else sum(cell.undecided for cell in cells),
-        values=(0.0,) if known else tuple(sorted(values)),
-        known=known,
-        cells=tuple(cells),
-        answered=_answered(cells) if known and estimand.zero_needs_answer else 1.0,
+        name, stratum, size, dict(sorted(counts.items())), undecided, tuple(sorted(values)), False, tuple(cells)
     )
 
 
@@ -173,7 +169,7 @@ def estimate_groups(
         if estimand.basis == "agreement":
             first = _by_agreement(whole.cells)
         for cluster in _merged(first, pool.scale, max(merge_below, 1)):
-            names = tuple(_cell_name(cell) for cell in cluster)
+            names = tuple([_cell_name(cell) for cell in cluster])
             group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
             groups.append(group)
             if not any(len(cluster) == len(one) and cluster[0] in one for one in first):
@@ -200,12 +196,13 @@ def _by_agreement(cells: Sequence[Cell]) -> list[_Cluster]:
 
 
 def _labels(cluster: Iterable[Cell]) -> int:
-    return sum(cell.labelled for cell in cluster)
+    return sum([cell.labelled for cell in cluster])
 
 
 def _is_small(cluster: _Cluster, below: int) -> bool:
-    settled, size = sum(cell.settled for cell in cluster), sum(cell.size for cell in cluster)
-    return settled < size and _labels(cluster) < below
+    if _labels(cluster) >= below:
+        return False
+    return sum([cell.settled for cell in cluster]) < sum([cell.size for cell in cluster])
 
 
 def _merged(clusters: list[_Cluster], scale: Scale, below: int) -> list[_Cluster]:

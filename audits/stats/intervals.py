@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtrit
 from audits.stats.checks import checked_level, refused
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """Two limits on the scale of what is estimated, `low <= high`."""
 
     low: float
@@ -28,15 +28,14 @@ class Interval:
         return (self.high - self.low) / 2
 
     def scaled(self, factor: float, shift: float = 0.0) -> "Interval":
-        ends = sorted((shift + factor * self.low, shift + factor * self.high))
-        return Interval(*ends)
+        one, other = shift + factor * self.low, shift + factor * self.high
+        return Interval(one, other) if one <= other else Interval(other, one)
 
     def clipped(self, low: float, high: float) -> "Interval":
         return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One stratum's share of a combined interval: its weight, its point and its own limits."""
 
     weight: float
@@ -66,6 +65,7 @@ class Moments:
         return self.weight**2 * (1 - self.n / self.size) * self.variance / self.n
 
 
+@lru_cache(maxsize=64)
 def z_value(level: float) -> float:
     """Two-sided normal multiplier of a confidence level in (0, 1): Phi^-1(1 - alpha / 2)."""
     return float(-ndtri((1 - checked_level(level)) / 2))
@@ -77,7 +77,7 @@ def two_sided_alpha(z: float) -> float:
 
 
 def _effective_n(n: float, size: float) -> float:
-    return n * (size - 1) / (size - n)
+    return n if math.isinf(size) else n * (size - 1) / (size - n)
 
 
 def _checked_draw(count: float, n: float, size: float) -> None:
@@ -127,11 +127,14 @@ def wilson_interval(count: float, n: float, size: float, z: float) -> Interval:
     p = count / n
     if n >= size:
         return Interval(p, p)
-    effective = n if math.isinf(size) else _effective_n(n, size)
-    centre = p + z * z / (2 * effective)
-    spread = z * math.sqrt(p * (1 - p) / effective + z * z / (4 * effective**2))
-    scale = 1 + z * z / effective
-    return Interval(max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale))
+    return _wilson(p, _effective_n(n, size), z)
+
+
+def _wilson(p: float, effective: float, z: float) -> Interval:
+    half = z * z / (2 * effective)
+    spread = math.sqrt(2 * half * p * (1 - p) + half * half)
+    low, high = (p + half - spread) / (1 + 2 * half), (p + half + spread) / (1 + 2 * half)
+    return Interval(low if low > 0 else 0.0, high if high < 1 else 1.0)
 
 
 def _correlation(plus: float, minus: float) -> float:
@@ -174,15 +177,53 @@ def paired_wilson_interval(plus: float, minus: float, n: float, size: float, z: 
     if n == 0:
         return Interval(-1.0, 1.0)
     p, q = plus / n, minus / n
-    r = _correlation(p, q)
-    of_plus, of_minus = wilson_interval(plus, n, size, z), wilson_interval(minus, n, size, z)
+    if n >= size:
+        return Interval(p - q, p - q)
+    r, effective = _correlation(p, q), _effective_n(n, size)
+    of_plus, of_minus = _wilson(p, effective, z), _wilson(q, effective, z)
     low = p - q - _square_and_add(p - of_plus.low, of_minus.high - q, r)
     high = p - q + _square_and_add(of_plus.high - p, q - of_minus.low, r)
-    return Interval(low, high).clipped(-1.0, 1.0)
+    return Interval(low if low > -1 else -1.0, high if high < 1 else 1.0)
+
+
+def watched_limits(limits: Callable[[float], Interval], point: float, *, multiplier: float, z: float) -> Interval:
+    """An interval under the multiplier of a sequential policy, made of score limits.
+
+    Parameters
+    ----------
+    limits : function of a multiplier to an Interval
+        Score limits, or MOVER's combination of them.
+    point : float
+    multiplier : float
+        What the policy puts in the place of `z`.
+    z : float
+        The fixed-n multiplier.
+
+    Returns
+    -------
+    Interval
+        `limits(multiplier)`, with no side shorter than `multiplier / z` times the fixed-n side.
+
+    Notes
+    -----
+    The boundaries are those of a Brownian motion: they hold for sides of `multiplier` standard errors, and a standard
+    error is the fixed-n side / z. Score limits at a large multiplier run into the end of their range in each stratum,
+    and MOVER adds the squares of distances that may all be used up together: of two equal strata at 0.9 the upper limit
+    stays below 0.971 however large the multiplier. Measured, a pass rate of 0.97 watched under `anytime` was so
+    excluded in 0.105 of the runs.
+    """
+    inside = limits(multiplier)
+    if multiplier <= z:
+        return inside
+    fixed, ratio = limits(z), multiplier / z
+    return Interval(
+        min(inside.low, point - ratio * (point - fixed.low)), max(inside.high, point + ratio * (fixed.high - point))
+    )
 
 
 def _square_and_add(one: float, other: float, r: float) -> float:
-    return math.sqrt(max(0.0, one * one - 2 * r * one * other + other * other))
+    # r is in [-1, 0], so nothing is taken away.
+    return math.sqrt(one * one - 2 * r * one * other + other * other)
 
 
 def mover(parts: Iterable[Part], *, extra: float = 0.0) -> Interval:
@@ -231,7 +272,6 @@ def hypergeometric_tails(count: int, n: int, size: int, total: int) -> tuple[flo
     return float(mass[: max(0, place + 1)].sum()) / whole, float(mass[max(0, place) :].sum()) / whole
 
 
-@lru_cache(maxsize=4096)  # a look asks for the same limits several times
 def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tuple[int, int]:
     """Exact limits of the number of marked cases in a finite stratum.
 

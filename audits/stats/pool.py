@@ -6,6 +6,7 @@ All estimands of this package are functions of the cell sizes and of the counts 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -54,7 +55,7 @@ class Cell:
     structural_zero: bool = False
     scores: Scores | None = None
 
-    @property
+    @cached_property
     def labelled(self) -> int:
         return sum(self.labels.values())
 
@@ -89,8 +90,9 @@ class Pool:
         if not self.cells:
             raise refused("the pool has no strata", key="cells", value=0, allowed="at least one cell")
         seen: set[tuple[str, str, str, bool]] = set()
+        keys = frozenset(self.keys)
         for cell in self.cells:
-            _check_cell(cell, self.kind, self.scale)
+            _check_cell(cell, self.kind, self.scale, keys)
             identity = (cell.stratum, cell.old, cell.new, cell.structural_zero)
             if identity in seen:
                 raise refused("a cell is given twice", key=f"cells.{cell.stratum}", value=f"{cell.old}→{cell.new}")
@@ -161,9 +163,10 @@ class Pool:
         answer: Coded[Key] = Coded.of(reference)
         size = len(frame["stratum"])
         done = answer.codes >= 0 if settled is None else np.asarray(settled, dtype=bool)
-        same = np.zeros(size, dtype=bool) if identical is None else np.asarray(identical, dtype=bool)
-        columns: dict[str, Any] = {**frame, "reference": answer, "settled": done, "identical": same}
-        columns |= {name: column for name, column in (("position", position), ("score", score)) if column is not None}
+        same = None if identical is None else np.asarray(identical, dtype=bool)
+        columns: dict[str, Any] = {**frame, "reference": answer, "settled": done}
+        others = {"identical": same, "position": position, "score": score}
+        columns |= {name: column for name, column in others.items() if column is not None}
         for name, column in columns.items():
             if len(column) != size:
                 raise refused("columns differ in length", key=name, value=len(column), allowed=f"{size} rows")
@@ -177,22 +180,28 @@ class Pool:
         return cls(_tabulate(frame, same, answer, rows, score), kind, dict(scale), waiting)
 
 
-def _check_cell(cell: Cell, kind: Kind, scale: Mapping[Label, float | None]) -> None:
+def _check_cell(cell: Cell, kind: Kind, scale: Mapping[Label, float | None], keys: frozenset[Key]) -> None:
     place = f"cells.{cell.stratum}.{cell.old}→{cell.new}"
     checked_count(cell.size, f"{place}.size", at_least=1)
     checked_count(cell.undecided, f"{place}.undecided")
     for label in (cell.old, cell.new):
         _check_label(label, place, scale)
+    if not cell.labels.keys() <= keys:
+        for key in cell.labels:
+            _check_key(key, kind, place, scale)
     for key, count in cell.labels.items():
         checked_count(count, f"{place}.labels.{key}")
-        if isinstance(key, tuple) != (kind == "version_upgrade") or (isinstance(key, tuple) and len(key) != 2):
-            shape = "one label" if kind == "judge_swap" else "a pair of labels"
-            raise refused("a reference has the wrong shape", key=f"{place}.labels", value=key, allowed=shape)
-        for label in key if isinstance(key, tuple) else (key,):
-            _check_label(label, f"{place}.labels", scale)
     if cell.settled > cell.size:
         allowed = f"at most {cell.size}, the size of the cell"
         raise refused("more cases are settled than there are", key=place, value=cell.settled, allowed=allowed)
+
+
+def _check_key(key: Key, kind: Kind, place: str, scale: Mapping[Label, float | None]) -> None:
+    if isinstance(key, tuple) != (kind == "version_upgrade") or (isinstance(key, tuple) and len(key) != 2):
+        shape = "one label" if kind == "judge_swap" else "a pair of labels"
+        raise refused("a reference has the wrong shape", key=f"{place}.labels", value=key, allowed=shape)
+    for label in key if isinstance(key, tuple) else (key,):
+        _check_label(label, f"{place}.labels", scale)
 
 
 def _check_label(label: Label, place: str, scale: Mapping[Label, float | None]) -> None:
@@ -208,32 +217,40 @@ def _filled(name: str, column: "Coded[str] | Sequence[str]") -> Coded[str]:
 
 
 def _tabulate(
-    frame: Mapping[str, Coded[str]], identical: NDArray[np.bool_], reference: Coded[Key], rows: Integers, score: Any
+    frame: Mapping[str, Coded[str]],
+    identical: NDArray[np.bool_] | None,
+    reference: Coded[Key],
+    rows: Integers,
+    score: Any,
 ) -> tuple[Cell, ...]:
     stratum, old, new = frame["stratum"], frame["old"], frame["new"]
-    identities = list(product(stratum.names, old.names, new.names, (True, False)))
-    # The place of a row's cell in `identities`, and of a label in the table of cells by references.
-    cell = stratum.codes.astype(np.intp)
-    for codes, base in ((old.codes, len(old.names)), (new.codes, len(new.names)), (~identical, 2)):
+    marks = (False,) if identical is None else (True, False)
+    identities = list(product(stratum.names, old.names, new.names, marks))
+    # The place of a row's cell in `identities`, in the smallest type that holds it: this is what a million rows cost.
+    kind = np.min_scalar_type(-len(identities))
+    cell = stratum.codes.astype(kind)
+    for codes, base in ((old.codes, len(old.names)), (new.codes, len(new.names))):
         cell *= base
-        cell += codes
+        cell += codes.astype(kind, copy=False)
+    if identical is not None:
+        cell *= 2
+        cell += ~identical
     sizes = np.bincount(cell, minlength=len(identities))
     present = np.flatnonzero(sizes)
     dense = np.zeros(len(identities), dtype=np.intp)
     dense[present] = np.arange(present.size)
-    shape = (present.size, len(reference.names) + 1)  # the last column counts the undecided: code -1
+    # A label's place in the table of cells by references, whose last column counts the undecided: code -1.
+    shape = (present.size, len(reference.names) + 1)
     place = dense[cell[rows]] * shape[1] + reference.codes[rows] % shape[1]
-    counts = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape).tolist()
     moments = (
         None if score is None else _Moments.of(np.asarray(score, dtype=np.float64), dense[cell], rows, place, shape)
     )
     cells = []
-    for row, index in enumerate(present.tolist()):
-        labels = {key: int(count) for key, count in zip(reference.names, counts[row], strict=False) if count}
+    for row, (index, size) in enumerate(zip(present.tolist(), sizes[present].tolist(), strict=True)):
+        labels = {key: count for key, count in zip(reference.names, counts[row], strict=False) if count}
         scores = moments.scores(row, reference.names, labels) if moments else None
-        cells.append(
-            Cell(*identities[index][:3], int(sizes[index]), labels, int(counts[row, -1]), identities[index][3], scores)
-        )
+        cells.append(Cell(*identities[index][:3], size, labels, counts[row][-1], identities[index][3], scores))
     return tuple(cells)
 
 

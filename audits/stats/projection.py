@@ -19,6 +19,7 @@ from audits.stats.intervals import (
     mover,
     paired_wilson_interval,
     two_sided_alpha,
+    watched_limits,
     wilson_interval,
     z_value,
 )
@@ -33,14 +34,24 @@ MIN_LABELS = 20
 
 @dataclass(frozen=True)
 class Expected:
-    """A group with the distribution of y that is expected in it."""
+    """A group with the distribution of y that is expected in it. `left` is the share of its variance that a finer
+    score leaves, where the plan takes one."""
 
     group: Group
     shares: Mapping[float, float]
+    left: float | None = None
 
     @property
     def variance(self) -> float:
         return variance_of(self.shares)
+
+    @property
+    def residual(self) -> float:
+        return self.variance * (1.0 if self.left is None else self.left)
+
+    @property
+    def numeric(self) -> bool:
+        return self.left is not None or not self.group.categorical
 
     @property
     def mean(self) -> float:
@@ -53,12 +64,12 @@ class Expected:
             return Interval(self.mean, self.mean)
         low, high = group.values[0], group.values[-1]
         plus, minus = self.shares.get(high, 0.0), self.shares.get(low, 0.0)
+        if self.numeric:
+            side = z * math.sqrt(self.residual * (1 / n - 1 / size)) if n else high - low
+            return Interval(self.mean - side, self.mean + side)
         if len(group.values) == 2:
             return wilson_interval(min(plus * n, n), n, size, z).scaled(high - low, low)
-        if group.categorical:
-            return paired_wilson_interval(plus * n, min(minus * n, n - plus * n), n, size, z).scaled(high)
-        side = z * math.sqrt(self.variance * (1 / n - 1 / size)) if n else high - low
-        return Interval(self.mean - side, self.mean + side)
+        return paired_wilson_interval(plus * n, min(minus * n, n - plus * n), n, size, z).scaled(high)
 
 
 def expected_groups(groups: Sequence[Group], assumed: Mapping[str, float]) -> list[Expected]:
@@ -104,6 +115,8 @@ class Projector:
         self.expected, self.bound = list(expected), list(bound)
         self.size = sum(one.group.size for one in expected)
         self.half_width, self.level, self.policy, self.exact = checked_width(half_width), level, policy, exact
+        self.mean = sum(one.group.size * one.mean for one in expected) / self.size
+        self.least, self.most = (pick(value for one in expected for value in one.group.values) for pick in (min, max))
         self.future = self._future_variance() / self.size if traffic else 0.0
         self._stratum_sizes: dict[str, int] = {}
         for one in expected:
@@ -111,8 +124,7 @@ class Projector:
             self._stratum_sizes[name] = self._stratum_sizes.get(name, 0) + one.group.size
 
     def _future_variance(self) -> float:
-        mean = sum(one.group.size * one.mean for one in self.expected) / self.size
-        return sum(one.group.size * (one.variance + (one.mean - mean) ** 2) for one in self.expected) / self.size
+        return sum(one.group.size * (one.variance + (one.mean - self.mean) ** 2) for one in self.expected) / self.size
 
     def _labels(self, one: Expected, n: Mapping[str, int]) -> float:
         """Labels of a group when its stratum has n: its share of the stratum's."""
@@ -120,33 +132,40 @@ class Projector:
         whole = self._stratum_sizes[name]
         return float(one.group.size) if n[name] >= whole else n[name] * one.group.size / whole
 
-    def _score(self, n: Mapping[str, int], z: float) -> float:
-        """Half-width of the score interval."""
-        return min(self._score_of(basis, n, z) for basis in (self.expected, self.bound) if basis)
+    def _score(self, n: Mapping[str, int], z: float) -> Interval:
+        """The sides of the score interval, around 0."""
+        bases = [basis for basis in (self.expected, self.bound) if basis]
+        return min((self._sides(basis, n, z) for basis in bases), key=lambda sides: sides.half_width)
 
-    def _score_of(self, basis: Sequence[Expected], n: Mapping[str, int], z: float) -> float:
+    def _sides(self, basis: Sequence[Expected], n: Mapping[str, int], z: float) -> Interval:
         parts = [
             Part(one.group.size / self.size, one.mean, one.limits(self._labels(one, n), z))
             for one in basis
             if not one.group.known
         ]
-        return mover(parts, extra=z * z * self.future).half_width
+        return mover(parts, extra=z * z * self.future).scaled(1.0, -sum(part.weight * part.point for part in parts))
 
-    def _shown(self, n: Mapping[str, int], z: float) -> float:
+    def _shown(self, n: Mapping[str, int], multiplier: float) -> float:
+        """Half-width of the interval under a multiplier, as `Combined.watched` would show it."""
         open_ones = [one for one in self.expected if not one.group.known and self._labels(one, n) < one.group.size]
-        if not self.exact or len(open_ones) != 1 or len(open_ones[0].group.values) != 2:
-            return self._score(n, z)
-        group, labels = open_ones[0].group, int(self._labels(open_ones[0], n))
-        low, high = group.values
-        count = round(labels * open_ones[0].shares.get(high, 0.0))
-        least, most = hypergeometric_interval(count, labels, group.size, two_sided_alpha(z))
-        side = (most - least) / 2 * (high - low) / self.size
-        return math.hypot(side, z * math.sqrt(self.future))
+        if self.exact and len(open_ones) == 1 and len(open_ones[0].group.values) == 2:
+            return self._exact(open_ones[0], int(self._labels(open_ones[0], n)), multiplier)
+        if any(one.numeric for one in self.expected):
+            return self._score(n, multiplier).half_width
+        z = z_value(self.level)
+        sides = watched_limits(lambda z: self._score(n, z), 0.0, multiplier=multiplier, z=z)
+        return sides.clipped(self.least - self.mean, self.most - self.mean).half_width
+
+    def _exact(self, one: Expected, labels: int, multiplier: float) -> float:
+        size, (low, high) = one.group.size, one.group.values
+        count = round(labels * one.shares.get(high, 0.0))
+        least, most = hypergeometric_interval(count, labels, size, two_sided_alpha(multiplier))
+        return math.hypot((most - least) / 2 * (high - low) / self.size, multiplier * math.sqrt(self.future))
 
     def at(self, n: Mapping[str, int]) -> Projection:
         """The projection at `n` settled labels in each stratum."""
         z = z_value(self.level)
-        fixed = self._score(n, z)
+        fixed = self._score(n, z).half_width
         if self.policy == "planned":
             shown = self._shown(n, z)
             return Projection(fixed, shown, shown <= self.half_width)
@@ -178,7 +197,7 @@ def demands(expected: Sequence[Expected], n: Mapping[str, int], costs: Mapping[s
     for one in expected:
         name = one.group.stratum
         sizes[name] = sizes.get(name, 0) + one.group.size
-        spread[name] = spread.get(name, 0.0) + (0.0 if one.group.known else one.group.size * one.variance)
+        spread[name] = spread.get(name, 0.0) + (0.0 if one.group.known else one.group.size * one.residual)
     return [
         Demand(name, size, min(n.get(name, 0), size), spread[name] / size, costs.get(name, 1.0))
         for name, size in sizes.items()

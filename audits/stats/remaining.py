@@ -7,6 +7,7 @@ from typing import Literal
 
 from audits.stats.checks import checked_choice, checked_count
 from audits.stats.estimands import Estimand, Side, estimand_for
+from audits.stats.estimate import PREDICTORS, Predictor
 from audits.stats.groups import Group, estimate_groups, strata_groups
 from audits.stats.intervals import wilson_interval, z_value
 from audits.stats.policies import Policy, variance_at_width
@@ -21,6 +22,7 @@ from audits.stats.projection import (
     expected_groups,
     initial_allocation,
 )
+from audits.stats.scores import Slope, slope
 from audits.stats.sizing import GreedyOrder, simple_pool_size
 
 State = Literal["ok", "reached", "cannot tell yet"]
@@ -71,6 +73,7 @@ def remaining_audit(
     policy: Policy = "planned",
     target: Literal["pool", "traffic"] = "pool",
     min_labels: int = MIN_LABELS,
+    predictor: Predictor = "cells",
     merge_below: int = 10,
     costs: Mapping[str, float] | None = None,
     exact: bool = True,
@@ -81,8 +84,8 @@ def remaining_audit(
     ----------
     pool : Pool
         With the labels settled so far.
-    estimand, side, half_width, level, policy, target, min_labels, merge_below, exact
-        Of the plan, as in `estimate`.
+    estimand, side, half_width, level, policy, target, min_labels, predictor, merge_below, exact
+        Of the plan, as in `estimate`. With a score, what it leaves of the variance is taken from the labels in hand.
     costs : mapping of stratum to float, optional
         Relative cost of a label, 1 unless given. With unequal costs the allocation is near the optimum.
 
@@ -107,14 +110,18 @@ def remaining_audit(
     checked_choice(target, "target", TARGETS)
     checked_count(min_labels, "min_labels")
     checked_count(merge_below, "merge_below")
+    scored = checked_choice(predictor, "predictor", PREDICTORS) == "score"
     strata = strata_groups(pool, spec, side)
-    groups, _ = estimate_groups(strata, pool, spec, side, merge_below)
+    groups = strata if scored else estimate_groups(strata, pool, spec, side, merge_below)[0]
     in_hand = {name: sum(c.settled for c in pool.cells if c.stratum == name) for name in pool.strata}
     reason = _waiting(strata, min_labels)
     floors = _floors(groups, in_hand, min_labels)
     expected = expected_groups(groups, {})
-    bound = _bound(strata, spec, merge_below)
-    plan = _Plan(half_width, level, policy, target == "traffic", exact and spec.exact, dict(costs or {}), bound)
+    if scored:
+        expected = [_with_score(one, slope(one.group, spec, pool.scale, side)) for one in expected]
+    bound = [] if scored else _bound(strata, spec, merge_below)
+    exact = exact and spec.exact and not scored
+    plan = _Plan(half_width, level, policy, target == "traffic", exact, dict(costs or {}), bound)
     totals = plan.totals(expected, floors)
     total = _more(totals, in_hand)
     ends = [_more(plan.shifted(up).totals(_all_shifted(expected, up), floors), in_hand) for up in (False, True)]
@@ -269,6 +276,11 @@ def _bound(strata: Sequence[Group], spec: Estimand, merge_below: int) -> list[Ex
     return expected_groups(strata, {}) if bounded else []
 
 
+def _with_score(one: Expected, fitted: Slope) -> Expected:
+    spread = one.group.variance if one.group.labels else 0.0
+    return replace(one, left=fitted.residual_variance / spread if fitted.lam and spread else 1.0)
+
+
 def _all_shifted(expected: Sequence[Expected], upwards: bool) -> list[Expected]:
     return [_shifted(one, upwards) for one in expected]
 
@@ -283,4 +295,4 @@ def _shifted(one: Expected, upwards: bool) -> Expected:
     around = wilson_interval(off * group.labels, group.labels, group.size, z_value(RANGE_LEVEL))
     moved = min(max(around.high, off), max(0.5, off)) if upwards else min(around.low, off)
     shares = {value: share * moved / off for value, share in one.shares.items() if value != mode}
-    return Expected(group, {**shares, mode: 1 - moved})
+    return replace(one, shares={**shares, mode: 1 - moved})

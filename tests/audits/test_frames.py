@@ -12,7 +12,7 @@ from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, pool_of
 from audits.models import Audit
-from audits.plans import strata_plan
+from audits.plans import frame_plan
 from audits.services.registering import audit_extend, audit_register
 from audits.stats.pool import Waiting
 from core.models import Project
@@ -38,7 +38,7 @@ def _verdicts(number: int, seed: int = 1, faults: bool = False) -> dict[str, tup
 
 
 def _frame(audit: Audit) -> list[FrameRow]:
-    return frame_rows(audit.comparison, pairs_of(audit.comparison), strata_plan(audit))
+    return frame_rows(audit.comparison, pairs_of(audit.comparison), frame_plan(audit))
 
 
 def test_frame_holds_every_eligible_case_once_with_places_from_1(project: Project) -> None:
@@ -57,8 +57,8 @@ def test_frame_depends_on_content_alone_and_on_no_row_order_or_key(project: Proj
     verdicts = _verdicts(40)
     audit = factories.make_audit(factories.make_swap(project, verdicts))
     pairs = list(pairs_of(audit.comparison))
-    first = frame_bytes(frame_rows(audit.comparison, pairs, strata_plan(audit)))
-    assert frame_bytes(frame_rows(audit.comparison, pairs[::-1], strata_plan(audit))) == first
+    first = frame_bytes(frame_rows(audit.comparison, pairs, frame_plan(audit)))
+    assert frame_bytes(frame_rows(audit.comparison, pairs[::-1], frame_plan(audit))) == first
     other = factories.make_project("other")
     shuffled = dict(random.Random(3).sample(list(verdicts.items()), len(verdicts)))
     again = factories.make_audit(factories.make_swap(other, shuffled))

@@ -87,6 +87,8 @@ FIT_FAULTS = [
      "this role"),
     (put("sources", 0, "roles", "score", value="old"), "sources[0].roles.score: only a source with judgments_of has "
      "this role"),
+    (put("plan", "predictor", value="score"), "plan.predictor: the judgments of baseline have no score (found "
+     "'score'); allowed: cells, or a column as roles.score of those judgments"),
     (put("sources", 2, "judgments_of", value="baseline"), "sources: the baseline side needs exactly one source of "
      "judgments, and has sources[1], sources[2]; allowed: one source with judgments_of: baseline"),
     (put("sources", 0, "artifacts_of", value="baseline"), "sources: the candidate side needs exactly one source of "

@@ -46,7 +46,7 @@ def test_draws_of_other_code_are_not_reused(tmp_path, monkeypatch):
     results = tmp_path / "results.jsonl"
     whole = coverage.run(2, 2, 50, results)
     stale = results.read_text(encoding="utf-8").replace(coverage.code_identity(), "0" * 16)
-    results.write_text(stale.replace('"cover 80": ', '"cover 80": 9'), encoding="utf-8")
+    results.write_text(stale.replace('"inside 80": ', '"inside 80": 9'), encoding="utf-8")
     assert coverage.run(2, 2, 50, results) == whole
     assert len(results.read_text(encoding="utf-8").splitlines()) == 4
 

@@ -1,5 +1,6 @@
 """docs/methods.md names everything that is registered, and its worked tables are what the code gives."""
 
+import math
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -10,11 +11,20 @@ from audits.secondary import slice_findings
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
 from audits.stats.groups import Merge
-from audits.stats.intervals import hypergeometric_interval, hypergeometric_tails, wilson_interval, z_value
+from audits.stats.intervals import (
+    Part,
+    hypergeometric_interval,
+    hypergeometric_tails,
+    mover,
+    watched_limits,
+    wilson_interval,
+    z_value,
+)
 from audits.stats.policies import POLICIES
+from audits.stats.pool import Cell, Pool, Scores
 from audits.stats.remaining import Point, Sizing
 from audits.stats.result import Estimate, HumanOnly, JudgeOnly, Stratum
-from tests.stats.examples import noise, swap
+from tests.stats.examples import BINARY, noise, swap
 
 METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
 SWAP = swap(disagree=(200, {"pass": 70, "fail": 30}), agree=(1800, {"pass": 57, "fail": 3}))
@@ -67,6 +77,33 @@ def test_worked_table_of_the_exact_interval_is_what_the_code_gives():
     assert hypergeometric_interval(10, 14, 20, 0.05) == (11, 16)
     for total in (10, 11):
         assert f"| {total} | {hypergeometric_tails(10, 14, 20, total)[1]:.4f} |" in METHODS
+
+
+def test_worked_table_of_a_score_is_what_the_code_gives():
+    scores = Scores(530.0, 330.9, {"pass": (21.6, 14.4), "fail": (9.6, 4.8)})
+    cell = Cell("all", "pass", "pass", 1000, {"pass": 36, "fail": 24}, scores=scores)
+    found = estimate(Pool((cell,), "judge_swap", BINARY), estimand="success_rate", side="old", predictor="score")
+    alone, (stratum,) = found.human_only.interval, found.strata
+    assert f"| {stratum.lam:.6f} |" in METHODS
+    assert f"= {found.point:.6f} |" in METHODS
+    assert f"| {found.interval.low:.6f} to {found.interval.high:.6f} | {alone.low:.6f} to {alone.high:.6f} |" in METHODS
+
+
+def test_worked_table_of_a_watched_interval_is_what_the_code_gives():
+    z = z_value(0.95)
+
+    def one(multiplier):
+        return wilson_interval(27, 30, math.inf, multiplier)
+
+    def both(multiplier):
+        return mover([Part(0.5, 0.9, one(multiplier))] * 2)
+
+    for multiplier in (z, 6.0):
+        own, whole = one(multiplier), both(multiplier)
+        assert f"| {own.low:.6f}, {own.high:.6f} | {whole.low:.6f}, {whole.high:.6f} |" in METHODS
+    shown = watched_limits(both, 0.9, multiplier=6.0, z=z)
+    assert f"| {shown.low:.6f}, and" in METHODS
+    assert f"= {shown.high:.6f}, cut at 1 |" in METHODS
 
 
 @pytest.mark.parametrize("policy", POLICIES)

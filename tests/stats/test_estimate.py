@@ -148,6 +148,28 @@ def test_stratum_without_labels_is_named_and_there_is_no_estimate():
     assert (difference.state, difference.reason) == ("no labels yet", "no settled label yet in disagree")
 
 
+def test_used_stratum_settled_wholly_without_a_label_has_no_estimate():
+    cells = (Cell("disagree", "fail", "pass", 5, undecided=5), Cell("agree", "pass", "pass", 40, {"pass": 30}))
+    result = estimate(Pool(cells, "judge_swap", BINARY), estimand="accuracy_difference")
+    assert (result.state, result.point, result.interval) == ("no labels yet", None, None)
+    assert result.reason == "no settled label yet in disagree"
+
+
+def test_early_look_of_a_high_pass_rate_leaves_in_what_its_strata_allow_together():
+    # A draw from a pool whose pass rate is 0.9705: MOVER at the look's multiplier alone ends at 0.964.
+    cells = (
+        Cell("disagree", "fail", "pass", 150, {"pass": 13}),
+        Cell("disagree", "pass", "fail", 150, {"pass": 13, "fail": 2}),
+        Cell("agree", "pass", "pass", 1190, {"pass": 16, "fail": 2}),
+        Cell("agree", "fail", "fail", 510, {"pass": 9, "fail": 1}),
+    )
+    pool = Pool(cells, "judge_swap", BINARY)
+    result = estimate(pool, estimand="success_rate", side="new", policy="anytime", half_width=0.024)
+    assert result.point == pytest.approx(0.8983888889, abs=1e-9)
+    assert result.multiplier == pytest.approx(4.507927715837287, abs=1e-9)
+    assert (result.interval.low, result.interval.high) == pytest.approx((0.549436177436313, 1.0), abs=1e-9)
+
+
 def test_one_case_that_is_the_whole_pool_is_known():
     pool = Pool((Cell("disagree", "fail", "pass", 1, {"pass": 1}),), "judge_swap", BINARY)
     result = estimate(pool, estimand="accuracy_difference")

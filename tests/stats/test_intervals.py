@@ -15,6 +15,7 @@ from audits.stats.intervals import (
     paired_wilson_interval,
     satterthwaite_interval,
     t_multiplier,
+    watched_limits,
     wilson_interval,
     z_value,
 )
@@ -119,6 +120,25 @@ def test_mover_adds_the_squares_of_each_side_apart():
     found = mover(parts)
     assert found.low == pytest.approx(0.3 - 0.5 * math.hypot(0.06, 0.08), abs=1e-15)
     assert found.high == pytest.approx(0.3 + 0.5 * math.hypot(0.1, 0.24), abs=1e-15)
+
+
+def two_strata_at_nine_tenths(z):
+    limits = wilson_interval(27, 30, math.inf, z)
+    return mover([Part(0.5, 0.9, limits), Part(0.5, 0.9, limits)])
+
+
+def test_watched_interval_reaches_as_many_standard_errors_as_its_multiplier():
+    fixed = two_strata_at_nine_tenths(Z)
+    alone = two_strata_at_nine_tenths(6.0)
+    found = watched_limits(two_strata_at_nine_tenths, 0.9, multiplier=6.0, z=Z)
+    assert 0.96 < alone.high < two_strata_at_nine_tenths(1e6).high < 0.9 + 0.1 * math.sqrt(0.5)  # both could be 1
+    assert found.high == pytest.approx(0.9 + 6 / Z * (fixed.high - 0.9), abs=1e-12)
+    assert found.high > 1
+    assert found.low == alone.low < 0.9 - 6 / Z * (0.9 - fixed.low)
+
+
+def test_watched_interval_at_the_planned_stop_is_the_fixed_one():
+    assert watched_limits(two_strata_at_nine_tenths, 0.9, multiplier=Z, z=Z) == two_strata_at_nine_tenths(Z)
 
 
 @given(draws(40), st.sampled_from([0.0, 1e-6, 0.01, 0.05, 0.2]))

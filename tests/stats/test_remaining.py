@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +7,9 @@ from hypothesis import strategies as st
 from audits.stats.estimands import estimand_for
 from audits.stats.estimate import estimate
 from audits.stats.groups import cell_groups, strata_groups
+from audits.stats.intervals import z_value
 from audits.stats.policies import look, variance_at_width
+from audits.stats.pool import Cell, Pool, Scores
 from audits.stats.projection import Projector, expected_groups
 from audits.stats.remaining import plan_sizing, remaining_audit
 from audits.stats.sizing import simple_pool_size
@@ -105,3 +109,29 @@ def test_forecast_of_cells_is_never_wider_than_that_of_their_strata():
     as_they_are = remaining_audit(pool, estimand="success_difference", half_width=0.02, merge_below=0)
     assert found.half_width == pytest.approx(Projector(strata, **options).at(found.n).half_width, abs=1e-12)
     assert found.total_more < as_they_are.total_more
+
+
+def scored_pool(labels=60):
+    """One stratum of 1,000 cases; half of the labels are 1, and the score is 0.8 of them and 0.2 of the others."""
+    half = labels // 2
+    scores = Scores(500.0, 340.0, {"pass": (0.8 * half, 0.64 * half), "fail": (0.2 * half, 0.04 * half)})
+    cell = Cell("all", "pass", "pass", 1000, {"pass": half, "fail": half}, scores=scores)
+    return Pool((cell,), "judge_swap", {"fail": 0.0, "pass": 1.0})
+
+
+def test_score_lowers_the_labels_needed_by_what_it_leaves_of_the_variance():
+    options = {"estimand": "success_rate", "side": "old", "half_width": 0.03}
+    found = remaining_audit(scored_pool(), predictor="score", **options)
+    # S_x^2 = 90/999, s_y^2 = 15/59, s_xy = 9/59: lambda is 1, and y - x is 0.2 or -0.2, with 58 degrees of freedom.
+    left = 60 * 0.04 / 58 / (15 / 59)
+    spread = 0.25 * left  # the smoothed share is a half
+    needed = math.ceil(1 / (1 / 1000 + (0.03 / z_value(0.95)) ** 2 / spread))
+    assert (found.n, needed) == ({"all": needed}, 148)
+    assert found.total_more < remaining_audit(scored_pool(), **options).total_more
+    assert found.saving > 0.5
+
+
+def test_score_that_is_not_used_yet_saves_nothing():
+    early = scored_pool(28)  # below the 30 labels of the slope
+    found = remaining_audit(early, predictor="score", estimand="success_rate", side="old", half_width=0.05)
+    assert found.total_more == math.ceil(1 / (1 / 1000 + (0.05 / z_value(0.95)) ** 2 / 0.25)) - 28

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audits.stats.combine import combine, population_variance
+from audits.stats.combine import combine, population_variance, weighted
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
 from audits.stats.groups import cell_groups, strata_groups
@@ -118,7 +118,7 @@ def test_post_stratified_pass_rate_equals_the_reference():
 def test_traffic_adds_the_variance_of_a_future_case():
     expected = RECOMMENDED["(i) superpopulation"]
     groups = strata_groups(UPGRADE, ESTIMANDS["success_difference"], None)
-    variance = population_variance(groups, combine(groups).point)
+    variance = population_variance(weighted(groups), combine(groups).point)
     assert variance == close(expected["S2"])
     design = sum(one.contribution for one in moments_of(groups))
     assert (design + variance / UPGRADE.size) ** 0.5 == close(expected["se"])
@@ -128,6 +128,6 @@ def test_traffic_widens_each_side_of_the_interval_by_the_same_square():
     pool = bare(UPGRADE, estimand="success_difference")
     traffic = bare(UPGRADE, estimand="success_difference", target="traffic")
     groups, _ = cell_groups(UPGRADE, ESTIMANDS["success_difference"], None, 0)
-    added = Z**2 * population_variance(groups, pool.point) / 60
+    added = Z**2 * population_variance(weighted(groups), pool.point) / 60
     assert (traffic.point - traffic.interval.low) ** 2 == close((pool.point - pool.interval.low) ** 2 + added)
     assert (traffic.interval.high - traffic.point) ** 2 == close((pool.interval.high - pool.point) ** 2 + added)

@@ -9,10 +9,9 @@ from typing import Any
 
 from audits.exports.wording import conclusion, interval_words
 from audits.management.poolfiles import add_pool_arguments, pool_and_arguments
-from audits.stats.estimate import PREDICTORS, estimate
+from audits.stats.estimate import estimate
 from core.commands import Command as Base
 from core.commands import Result
-from core.errors import InputError, Problem
 
 
 class Command(Base):
@@ -20,18 +19,10 @@ class Command(Base):
 
     def arguments(self, parser: ArgumentParser) -> None:
         add_pool_arguments(parser)
-        parser.add_argument(
-            "--predictor",
-            default="cells",
-            choices=PREDICTORS,
-            help="what the judge adds: the verdict cells, or the file's column `score` with a slope in each stratum",
-        )
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         pool, arguments = pool_and_arguments(options)
-        if options["predictor"] == "score" and pool.cells[0].scores is None:
-            raise InputError(Problem("the file has no such column", key="--predictor", value="score", column="score"))
-        result = estimate(pool, **arguments, predictor=options["predictor"]).as_dict()
+        result = estimate(pool, **arguments).as_dict()
         said = conclusion(result, half_width=arguments["half_width"])
         lines = [f"{result['estimand']}: {interval_words(result)}", said]
         return result, lambda: lines, result["interval"] is not None

@@ -52,6 +52,6 @@ class Command(Base):
 
 
 def _first(pool: Pool, arguments: dict[str, Any], options: dict[str, Any]) -> Sizing:
-    """What a plan draws at first; cells do not matter before there are labels."""
-    wanted = {name: value for name, value in arguments.items() if name != "merge_below"}
+    """What a plan draws at first; neither cells nor a score matter before there are labels."""
+    wanted = {name: value for name, value in arguments.items() if name not in ("merge_below", "predictor")}
     return plan_sizing(pool, **wanted, agree_minimum=options["agree_minimum"])
