@@ -105,6 +105,9 @@ def settled_prefixes(position: Integers, settled: Marks, stratum: NDArray[np.int
     starts = ends - counts
     in_order = np.empty(drawn.size, dtype=bool)
     in_order[slot] = settled[drawn]
+    if in_order.all():
+        nothing = np.zeros(strata, dtype=np.intp)
+        return Prefix(drawn, nothing, nothing)
     done, still_open = np.flatnonzero(in_order), np.flatnonzero(~in_order)
     first_open = np.minimum(np.append(still_open, drawn.size)[np.searchsorted(still_open, starts)], ends)
     inside = np.searchsorted(done, first_open)

@@ -190,7 +190,8 @@ def _check_cell(cell: Cell, kind: Kind, scale: Mapping[Label, float | None], key
         for key in cell.labels:
             _check_key(key, kind, place, scale)
     for key, count in cell.labels.items():
-        checked_count(count, f"{place}.labels.{key}")
+        if type(count) is not int or count < 0:
+            checked_count(count, f"{place}.labels.{key}")
     if cell.settled > cell.size:
         allowed = f"at most {cell.size}, the size of the cell"
         raise refused("more cases are settled than there are", key=place, value=cell.settled, allowed=allowed)
