@@ -290,7 +290,7 @@ def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tupl
     Raises
     ------
     InputError
-        If the counts are impossible.
+        If the counts are impossible, or alpha is out of range.
 
     Notes
     -----
@@ -303,6 +303,8 @@ def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tupl
     hypergeometric distribution).
     """
     _checked_draw(count, n, size)
+    if not 0 <= alpha < 1:
+        raise refused("an error is out of range", key="alpha", value=alpha, allowed="from 0, below 1")
     lowest, highest = count, size - (n - count)
     # A tail of exactly alpha / 2 is out; rounding must not bring it in.
     bound = alpha / 2 * (1 + 1e-9)

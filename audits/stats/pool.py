@@ -4,6 +4,7 @@ A cell is (stratum, old verdict, new verdict), which the judges fix for every el
 All estimands of this package are functions of the cell sizes and of the counts of reference labels in them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +90,9 @@ class Pool:
         checked_choice(self.kind, "kind", KINDS)
         if not self.cells:
             raise refused("the pool has no strata", key="cells", value=0, allowed="at least one cell")
+        for label, number in self.scale.items():
+            if number is not None and not math.isfinite(number):
+                raise refused("a label counts as no finite number", key=f"scale.{label}", value=number)
         seen: set[tuple[str, str, str, bool]] = set()
         keys = frozenset(self.keys)
         for cell in self.cells:
@@ -157,7 +161,7 @@ class Pool:
         Raises
         ------
         InputError
-            Unequal lengths, unknown labels, positions that repeat or leave a gap.
+            Unequal lengths, unknown labels, positions that repeat or leave a gap, a score that is no finite number.
         """
         frame = {name: _filled(name, column) for name, column in (("stratum", stratum), ("old", old), ("new", new))}
         answer: Coded[Key] = Coded.of(reference)
@@ -170,6 +174,9 @@ class Pool:
         for name, column in columns.items():
             if len(column) != size:
                 raise refused("columns differ in length", key=name, value=len(column), allowed=f"{size} rows")
+        if score is not None and not np.isfinite(found := np.asarray(score, dtype=np.float64)).all():
+            wrong = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise refused("a score is no finite number", key=f"score[{wrong}]", value=found[wrong])
         rows, waiting = np.flatnonzero(done), {}
         if position is not None:
             names, codes = frame["stratum"].names, frame["stratum"].codes
