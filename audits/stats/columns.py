@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -32,6 +33,11 @@ class Coded(Generic[Name]):
 
     def __len__(self) -> int:
         return int(self.codes.size)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a category."""
+        return not self.codes.size or int(self.codes.min()) >= 0
 
     @classmethod
     def of(cls, values: "Coded[Name] | Sequence[Name | None]") -> "Coded[Name]":

@@ -177,8 +177,10 @@ class Pool:
         if score is not None and not np.isfinite(found := np.asarray(score, dtype=np.float64)).all():
             wrong = int(np.flatnonzero(~np.isfinite(found))[0])
             raise refused("a score is no finite number", key=f"score[{wrong}]", value=found[wrong])
-        rows, waiting = np.flatnonzero(done), {}
-        if position is not None:
+        waiting = {}
+        if position is None:
+            rows = np.flatnonzero(done)
+        else:
             names, codes = frame["stratum"].names, frame["stratum"].codes
             prefix = settled_prefixes(np.asarray(position, dtype=np.intp), done, codes, len(names))
             rows = prefix.rows
@@ -219,7 +221,7 @@ def _check_label(label: Label, place: str, scale: Mapping[Label, float | None]) 
 
 def _filled(name: str, column: "Coded[str] | Sequence[str]") -> Coded[str]:
     coded = Coded.of(column)
-    if len(coded) and int(coded.codes.min()) < 0:
+    if not coded.complete:
         raise refused("every case has one", key=name, value="None", allowed="a text in every row")
     return coded
 
