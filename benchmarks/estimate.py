@@ -149,8 +149,9 @@ def from_arrays(runs: int) -> dict[int, dict[str, float]]:
         rivals = peers(rows)
         found[cases] = {}
         for name, rival in rivals.items():
-            ours, found[cases][name] = timed(rows.estimate, rival, runs=runs)
+            ours, theirs = timed(rows.estimate, rival, runs=runs)
             found[cases].setdefault(OURS, ours)  # beside the first rival
+            found[cases][name] = theirs
         texts = rows.texts()
         (found[cases]["tertium, from texts"],) = timed(lambda texts=texts, rows=rows: rows.estimate(texts), runs=1)
     return found

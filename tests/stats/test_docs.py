@@ -12,7 +12,7 @@ from audits.stats.agreement import agreement
 from audits.stats.class_conditional import class_conditional
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
-from audits.stats.four_cells import CELL_NAMES, four_cells, independence_ratio, regression_share
+from audits.stats.four_cells import CELL_NAMES, Share, four_cells, independence_ratio, regression_share
 from audits.stats.groups import Merge
 from audits.stats.helpfulness import helpfulness
 from audits.stats.intervals import (
@@ -27,7 +27,7 @@ from audits.stats.intervals import (
 from audits.stats.policies import POLICIES
 from audits.stats.pool import Cell, Pool, Scores
 from audits.stats.remaining import Point, Sizing, remaining_audit
-from audits.stats.repeats import rerun_floor
+from audits.stats.repeats import Floor, RepeatPair, Spread, rerun_floor
 from audits.stats.result import Estimate, HumanOnly, JudgeOnly, Stratum
 from audits.stats.slices import slice_estimates
 from tests.stats.examples import BINARY, noise, swap
@@ -218,3 +218,9 @@ def test_worked_table_of_the_remaining_audit_is_what_the_code_gives():
     found = remaining_audit(half, estimand="accuracy", side="old", half_width=0.02)
     numbers = f"{found.more['disagree']} + {found.more['agree']} | {found.least}, {found.most}"
     assert f"| {numbers} | {found.half_width:.5f} | {found.without_judge} |" in METHODS
+
+
+def test_fields_of_repeats_are_those_documented():
+    sentence = METHODS.partition("Fields of `--json`: ")[2].partition("\n\n")[0]
+    parts = (Floor, RepeatPair, Spread, Share)
+    assert set(re.findall("`(.*?)`", sentence)) == {field.name for part in parts for field in fields(part)}
