@@ -3,8 +3,8 @@
     python -m benchmarks.estimate --quick     under a minute; fewer rows in the database
     python -m benchmarks.estimate             the figures that docs/performance.md quotes
 
-Every time is the least of several runs, those of two rivals in turn: whatever else the machine does only adds. The last
-line printed holds the ratios, which depend on the machine less than the times do.
+Every time is the least processor time of several runs, those of two rivals in turn: whatever else the machine does only
+adds. The last line printed holds the ratios, which depend on the machine less than the times do.
 """
 
 import argparse
@@ -37,13 +37,13 @@ PLAN = {"policy": "monitored", "half_width": 0.01}
 
 
 def timed(*functions: Callable[[], object], runs: int) -> list[float]:
-    """Least seconds of each function, run in turn, so that a busy moment meets all of them."""
+    """Least seconds of processor time of each function, run in turn, so that a busy moment meets all of them."""
     times = [math.inf] * len(functions)
     for _ in range(runs):
         for place, function in enumerate(functions):
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            times[place] = min(times[place], time.perf_counter() - start)
+            times[place] = min(times[place], time.process_time() - start)
     return times
 
 
@@ -149,7 +149,7 @@ def from_arrays(runs: int) -> dict[int, dict[str, float]]:
         rivals = peers(rows)
         found[cases] = {}
         for name, rival in rivals.items():
-            ours, theirs = timed(rows.estimate, rival, runs=runs)
+            ours, theirs = timed(rows.estimate, rival, runs=runs * max(1, 10**5 // cases))
             found[cases].setdefault(OURS, ours)  # beside the first rival
             found[cases][name] = theirs
         texts = rows.texts()
