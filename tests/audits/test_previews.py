@@ -174,7 +174,7 @@ def test_table_of_judgments_is_guessed_by_the_judges_it_names(write: Write) -> N
         (b'{"a": 1}\n{"a": 2}\n', "jsonl"),
         (b'[{"a": 1}]', "json"),
         (b'{\n "a": 1}\n', "json"),
-        (gzip.compress(b"id,label\na,b\n"), "csv"),
+        (gzip.compress(b"id,label\na,b\n", mtime=0), "csv"),
         (b"# A guideline\n", None),
         (b"\x89PNG\r\n", None),
         (b"", None),
