@@ -189,4 +189,9 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def upload_context(project: str, problems: tuple[Problem, ...] = ()) -> dict[str, Any]:
-    return {"problems": problems, "limit": settings.UPLOAD_LIMIT, "list_url": reverse("audits:list", args=[project])}
+    return {
+        "problems": problems,
+        "limit": settings.UPLOAD_LIMIT,
+        "list_url": reverse("audits:list", args=[project]),
+        "preview_url": reverse("audits:preview-new", args=[project]),
+    }

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.views import exports, jobs, lists, monitor, pages, uploads
+from audits.views import exports, jobs, lists, monitor, pages, previews, uploads
 
 app_name = "audits"
 
@@ -9,6 +9,8 @@ app_name = "audits"
 urlpatterns = [
     path("audits", lists.audit_list, name="list"),
     path("audits/new", uploads.new, name="new"),
+    path("previews", previews.new, name="preview-new"),
+    path("previews/<str:token>", previews.preview, name="preview"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),

@@ -24,6 +24,8 @@ IN_PROJECT: dict[str, set[Role]] = {
     "adjudication:undo": DESK,
     "audits:list": LEADING,
     "audits:new": LEADING,
+    "audits:preview-new": LEADING,
+    "audits:preview": LEADING,
     "audits:job": LEADING,
     "audits:job-live": LEADING,
     "audits:integrity": LEADING,

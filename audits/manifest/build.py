@@ -43,8 +43,8 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         rubric=_rubric(document["rubric"], guideline),
         sides={side: _side(document["judges"][side]) for side in SIDES},
         mappings={key: _mapping(key, table) for key, table in document["mappings"].items()},
-        sources=tuple(_source(document, source, place == 0) for place, source in enumerate(document["sources"])),
-        reviews=tuple(_review_source(document, review) for review in list_at(document, "reviews")),
+        sources=tuple(source_of(document, source, place == 0) for place, source in enumerate(document["sources"])),
+        reviews=tuple(review_source_of(document, review) for review in list_at(document, "reviews")),
         integrity=IntegritySpec(**_flags(document, "integrity")),
         slices=tuple(texts_at(document, "slices")),
         blocking_slices=tuple(_slice_value(text) for text in texts_at(document, "blocking_slices")),
@@ -88,7 +88,7 @@ def _mapping(key: str, entry: Document) -> MappingSpec:
     return MappingSpec(name, version, entry["approved_by"], entry["table"], entry.get("note", ""))
 
 
-def _source(document: Document, source: Document, defines_cases: bool) -> Source:
+def source_of(document: Document, source: Document, defines_cases: bool) -> Source:
     roles = source["roles"]
     evidence = roles.get("evidence", ())
     repair = text_at(source, "repair", "split_first_column_by")
@@ -140,7 +140,7 @@ def _layout(entry: Document) -> Layout:
     )
 
 
-def _review_source(document: Document, review: Document) -> ReviewSource:
+def review_source_of(document: Document, review: Document) -> ReviewSource:
     sides = review.get("sides") or {"both": review}
     return ReviewSource(
         file=_file_name(review),

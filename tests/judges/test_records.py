@@ -281,6 +281,7 @@ def test_eval_archive_is_read_as_the_log_it_stands_for(table: Written, packed: b
         (_archive({"header.json": {}, "samples/1.json": b"{"}), "not JSON: Expecting property name"),
         (_archive(LOG)[:300], "not a readable .eval archive"),
     ],
+    ids=["none", "no header", "odd header", "odd sample", "cut off"],
 )
 def test_damaged_archive_is_refused_in_words(table: Written, content: bytes, what: str) -> None:
     (said,) = refusal(table(content, "eval", rows="samples"))
