@@ -50,7 +50,7 @@ class Case(SealedOnComplete):
 
     protected_when = "(SELECT state FROM judges_caseset WHERE id = OLD.case_set_id) = 'complete'"
 
-    case_set = models.ForeignKey(CaseSet, models.CASCADE, related_name="cases")
+    case_set = models.ForeignKey(CaseSet, models.CASCADE, related_name="cases", db_index=False)
     case_id = models.CharField(max_length=200)
     version = models.PositiveIntegerField(default=1)
     input_hash = models.CharField(max_length=64)
@@ -91,7 +91,7 @@ class Artifact(SealedOnComplete):
 
     protected_when = "(SELECT state FROM judges_systemversion WHERE id = OLD.system_version_id) = 'complete'"
 
-    case = models.ForeignKey(Case, models.PROTECT, related_name="artifacts")
+    case = models.ForeignKey(Case, models.PROTECT, related_name="artifacts", db_index=False)
     system_version = models.ForeignKey(SystemVersion, models.CASCADE, related_name="artifacts")
     parts = models.JSONField()
     output_hash = models.CharField(max_length=64)
