@@ -11,6 +11,7 @@ urlpatterns = [
     path("audits/new", uploads.new, name="new"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
+    path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),

@@ -1,6 +1,6 @@
 """Opening an audit: everything a manifest names is checked, then taken in, then set against each other."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -65,13 +65,24 @@ class Opened:
     integrity: dict[str, Any]
 
 
-def audit_open(*, manifest: Manifest, actor: Author, now: datetime, progress: Progress = silent) -> Opened:
+def _nobody_waits(audit: Audit) -> None:
+    pass
+
+
+def audit_open(
+    *,
+    manifest: Manifest,
+    actor: Author,
+    now: datetime,
+    progress: Progress = silent,
+    opened: Callable[[Audit], None] = _nobody_waits,
+) -> Opened:
     """Take in what the manifest names into the actor's project, and leave a draft audit. The same manifest
     again changes nothing.
 
     Every file is read once, to its end: rows land in chunks that nobody sees, and all problems are raised at
-    once. All that the manifest brings is then made visible by one transaction; one bad row anywhere, and it is
-    removed.
+    once. All that the manifest brings is then made visible by one transaction, of which `opened` is a part; one
+    bad row anywhere, and it is removed.
     """
     project = actor.project
     _refuse_another_project(project, manifest)
@@ -84,6 +95,7 @@ def audit_open(*, manifest: Manifest, actor: Author, now: datetime, progress: Pr
             load.complete()
             comparison = comparison_store(comparison, summary)
             audit = _draft(manifest, project, comparison, actor, now)
+            opened(audit)
     draft_size(audit=audit)
     return Opened(audit, intake.files, summary_of(comparison).integrity)
 
@@ -102,9 +114,12 @@ class _Intake:
         """Every file, and what is compared; or all problems."""
         problems = self.load.problems
         self._publish()
-        case_set = self._cases()
+        case_set, sound = self._cases()
+        before = problems.total
         _check_columns(self.manifest, problems)
-        problems.raise_if_any()
+        # Without the cases and the columns nothing that follows would be told truly.
+        if not sound or problems.total > before:
+            problems.raise_if_any()
         # Artifacts first, wherever they stand: a judgment is of an artifact.
         systems = self._artifacts(case_set)
         whole = not problems.total
@@ -123,7 +138,8 @@ class _Intake:
         for mapping in self.manifest.mappings.values():
             mapping_publish(project=project, spec=mapping, load=self.load)
 
-    def _cases(self) -> CaseSet:
+    def _cases(self) -> tuple[CaseSet, bool]:
+        """The case set, and whether every row of its file was sound."""
         manifest, load = self.manifest, self.load
         path, source = _located(manifest)
         reading = FileReading(source.file, "cases", Tally())
@@ -140,9 +156,10 @@ class _Intake:
             load=load,
         )
         self.files.append(reading)
-        if not load.problems.total:
+        sound = 0 < reading.tally.rows == reading.tally.taken
+        if sound:
             _check_blocking(manifest, seen, load.problems)
-        return case_set
+        return case_set, sound
 
     def _artifacts(self, case_set: CaseSet) -> dict[str, SystemVersion]:
         """One system version in a swap, two in an upgrade, by name."""
@@ -185,7 +202,7 @@ class _Intake:
         read = read_judgments if source.judgments_of else read_artifacts
         path, cases = self.manifest.path(source), _located(self.manifest)
         rows = read(path, source, self.index, cases=cases, problems=self.load.problems, tally=reading.tally)
-        return self.progress(reading.what, rows)
+        return self.progress(reading.what, rows, len(self.index))
 
     def _comparison(self, sides: dict[SideName, tuple[Run, Reader]]) -> Comparison:
         manifest = self.manifest

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from audits.manifest.files import INSIDE, name_fault
 from audits.models import Job, JobKind
-from audits.services.jobs import job_ask
+from audits.services.jobs import job_ask, job_cancel
 from core.errors import InputError, Problem
 from core.models import Author
 
@@ -30,6 +30,12 @@ def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], 
     except BaseException:
         upload_remove(folder)
         raise
+
+
+def intake_cancel(*, job: Job, actor: Author, now: datetime) -> None:
+    """End an intake that waits or runs, and let go of its files: a worker that still reads them has nothing to lose."""
+    job_cancel(job=job, actor=actor, now=now)
+    upload_remove(job.asked["folder"])
 
 
 def upload_store(manifest: UploadedFile, files: Sequence[UploadedFile]) -> str:

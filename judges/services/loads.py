@@ -51,10 +51,15 @@ class FileRow(Protocol):
 Row = TypeVar("Row", bound=FileRow)
 Thing = TypeVar("Thing")
 Target = TypeVar("Target", bound=Loaded)
-Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
 
 
-def silent(what: str, rows: Iterator[Thing]) -> Iterator[Thing]:
+class Progress(Protocol):
+    """Passes rows on while somebody watches; `expected` is how many there will be at most, where that is known."""
+
+    def __call__(self, what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]: ...
+
+
+def silent(what: str, rows: Iterator[Thing], expected: int | None = None) -> Iterator[Thing]:
     return rows
 
 
@@ -93,8 +98,9 @@ class Load:
 
     def store_texts(self, progress: Progress = silent) -> None:
         if len(self.texts):
-            for _ in progress("storing texts", self.texts.store()):
-                self.touch()
+            for number, _ in enumerate(progress("storing texts", self.texts.store(), len(self.texts))):
+                if number % CHUNK == 0:
+                    self.touch()
 
     def complete(self) -> None:
         """Make everything visible at once, and unalterable. Part of the caller's transaction, if it has one."""

@@ -23,7 +23,7 @@ from judges.models import (
     SystemVersion,
 )
 from judges.parsing import Unparsed, parser_of
-from judges.services.loads import CHUNK, Load, LoadCounts, Progress, load_rows, part_of, silent
+from judges.services.loads import CHUNK, Load, LoadCounts, Progress, chunks, load_rows, part_of, silent
 from judges.services.rows import ids_taken, new_rows_write, rows_write
 from judges.services.texts import texts_of
 
@@ -189,7 +189,7 @@ def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:
     """Read every judgment of a run that this reader has not read yet. Safe to run twice."""
     made = 0
-    for chunk in progress(f"reading {run}", _unread(run, reader)):
+    for chunk in chunks(progress(f"reading {run}", _unread(run, reader))):
         read = _reading_by(reader)
         raw = texts_of(project=run.case_set.project, hashes=[raw_hash for _, raw_hash, _, _ in chunk])
         rows = [(key, reader.pk, *read(label, raw[raw_hash], mark)) for key, raw_hash, label, mark in chunk]
@@ -199,10 +199,12 @@ def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> i
     return made
 
 
-def _unread(run: Run, reader: Reader) -> Iterator[list[tuple[int, str, str | None, str]]]:
-    fields = ("pk", "raw_hash", "recorded_label", "provenance")
-    while chunk := list(run.judgments.exclude(readings__reader=reader).order_by("pk").values_list(*fields)[:CHUNK]):
-        yield chunk
+def _unread(run: Run, reader: Reader) -> Iterator[tuple[int, str, str | None, str]]:
+    fields, last = ("pk", "raw_hash", "recorded_label", "provenance"), 0
+    unread = run.judgments.exclude(readings__reader=reader).order_by("pk").values_list(*fields)
+    while chunk := list(unread.filter(pk__gt=last)[:CHUNK]):
+        last = chunk[-1][0]
+        yield from chunk
 
 
 def _reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, str, str, str | None]]:

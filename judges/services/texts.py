@@ -64,7 +64,7 @@ class IncomingTexts:
         return len(self) >= SPOOLED
 
     def store(self) -> Iterator[int]:
-        """Store what is there, in chunks of a transaction each; yields how many texts each had."""
+        """Store what is there, in chunks of a transaction each; yields once for each text."""
         self._file.flush()
         digests = np.frombuffer(bytes(self._digests), dtype=np.uint8).reshape(-1, DIGEST)
         order = np.argsort(np.ascontiguousarray(digests[:, :8]).view(">u8").ravel(), kind="stable")
@@ -73,7 +73,7 @@ class IncomingTexts:
             rows = [(self.project.pk, digests[place].tobytes().hex(), self._content(place)) for place in places]
             with transaction.atomic():
                 new_rows_write(Blob, ["project_id", "sha256", "content"], rows, types=["bigint", "varchar", "bytea"])
-            yield len(rows)
+            yield from range(start, start + len(rows))
         self._file.seek(0)
         self._file.truncate()
         self._digests.clear()

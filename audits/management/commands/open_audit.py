@@ -53,6 +53,6 @@ class Command(Base):
         return result, lines, opened.integrity["passed"]
 
 
-def with_bar(what: str, rows: Iterator[Any]) -> Iterator[Any]:
+def with_bar(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
     """A progress bar on standard error, only where somebody watches and the work takes a while."""
-    return iter(tqdm(rows, desc=what, unit=" rows", disable=None, delay=1, leave=False))
+    return iter(tqdm(rows, desc=what, total=expected, unit=" rows", disable=None, delay=1, leave=False))
