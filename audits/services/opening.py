@@ -29,9 +29,10 @@ from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, CaseRow, Tally
 from judges.intake.specs import SIDES, ReviewSource, SideName, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
+from judges.progress import Progress, silent
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_count, comparison_store
-from judges.services.loads import Load, LoadCounts, Progress, loading, silent
+from judges.services.loads import Load, LoadCounts, loading
 from judges.services.publishing import (
     generator_ensure,
     mapping_publish,
@@ -88,9 +89,10 @@ def audit_open(
     _refuse_another_project(project, manifest)
     _refuse_another_plan(project, manifest)
     with loading(project=project, now=now) as load:
-        intake = _Intake(manifest, load, progress)
+        watched = load.watched(progress)
+        intake = _Intake(manifest, load, watched)
         comparison = intake.read()
-        summary = comparison_count(comparison, progress)
+        summary = comparison_count(comparison, watched)
         with transaction.atomic():
             load.complete()
             comparison = comparison_store(comparison, summary)

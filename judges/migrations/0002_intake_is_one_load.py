@@ -34,7 +34,6 @@ class Migration(migrations.Migration):
         *_loaded("mapping"),
         *_loaded("reader"),
         _parent("artifact", "case", "judges.case", "artifacts", django.db.models.deletion.PROTECT),
-        _parent("case", "case_set", "judges.caseset", "cases", django.db.models.deletion.CASCADE),
         _parent("judgment", "run", "judges.run", "judgments", django.db.models.deletion.CASCADE),
         _parent("reading", "judgment", "judges.judgment", "readings", django.db.models.deletion.CASCADE),
     ]

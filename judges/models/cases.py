@@ -50,7 +50,7 @@ class Case(SealedOnComplete):
 
     protected_when = "(SELECT state FROM judges_caseset WHERE id = OLD.case_set_id) = 'complete'"
 
-    case_set = models.ForeignKey(CaseSet, models.CASCADE, related_name="cases", db_index=False)
+    case_set = models.ForeignKey(CaseSet, models.CASCADE, related_name="cases")
     case_id = models.CharField(max_length=200)
     version = models.PositiveIntegerField(default=1)
     input_hash = models.CharField(max_length=64)

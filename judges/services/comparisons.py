@@ -8,7 +8,7 @@ from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
 from judges.models import Comparison, ComparisonKind, ComparisonSummary, Reader, Run
-from judges.services.loads import Progress, silent
+from judges.progress import Progress, silent
 from judges.services.runs import readings_make
 from judges.summaries import summary_made
 
@@ -71,7 +71,7 @@ def comparison_count(comparison: Comparison, progress: Progress = silent) -> Com
     for run, reader in sides:
         readings_make(run=run, reader=reader, progress=progress)
     known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
-    return None if known.exists() else summary_made(comparison)
+    return None if known.exists() else summary_made(comparison, progress)
 
 
 @transaction.atomic

@@ -29,6 +29,7 @@ from judges.models import (
     SystemVersion,
 )
 from judges.models.loads import Loaded, LoadState
+from judges.progress import Progress, silent
 from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
@@ -51,16 +52,6 @@ class FileRow(Protocol):
 Row = TypeVar("Row", bound=FileRow)
 Thing = TypeVar("Thing")
 Target = TypeVar("Target", bound=Loaded)
-
-
-class Progress(Protocol):
-    """Passes rows on while somebody watches; `expected` is how many there will be at most, where that is known."""
-
-    def __call__(self, what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]: ...
-
-
-def silent(what: str, rows: Iterator[Thing], expected: int | None = None) -> Iterator[Thing]:
-    return rows
 
 
 def chunks(rows: Iterable[Thing]) -> Iterator[list[Thing]]:
@@ -96,11 +87,21 @@ class Load:
         """Say that the load is alive. Part of each chunk's transaction."""
         self._still_loading(touched_at=timezone.now())
 
-    def store_texts(self, progress: Progress = silent) -> None:
-        if len(self.texts):
-            for number, _ in enumerate(progress("storing texts", self.texts.store(), len(self.texts))):
+    def watched(self, progress: Progress) -> Progress:
+        """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
+
+        def passing(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
+            for number, row in enumerate(progress(what, rows, expected)):
                 if number % CHUNK == 0:
                     self.touch()
+                yield row
+
+        return passing
+
+    def store_texts(self, progress: Progress = silent) -> None:
+        if len(self.texts):
+            for _ in progress("storing texts", self.texts.store(), len(self.texts)):
+                pass
 
     def complete(self) -> None:
         """Make everything visible at once, and unalterable. Part of the caller's transaction, if it has one."""

@@ -23,7 +23,8 @@ from judges.models import (
     SystemVersion,
 )
 from judges.parsing import Unparsed, parser_of
-from judges.services.loads import CHUNK, Load, LoadCounts, Progress, chunks, load_rows, part_of, silent
+from judges.progress import Progress, silent
+from judges.services.loads import CHUNK, Load, LoadCounts, chunks, load_rows, part_of
 from judges.services.rows import ids_taken, new_rows_write, rows_write
 from judges.services.texts import texts_of
 

@@ -77,7 +77,7 @@ def test_rows_pass_through_unchanged_and_are_counted(
     monkeypatch.setattr("audits.services.jobs.SIGN_OF_LIFE", timedelta(0))
     assert list(JobProgress(job)("cases", iter(range(1250)), 5000)) == list(range(1250))
     job.refresh_from_db()
-    assert (job.progress, job.done, job.expected) == ("cases: 1,200 of 5,000 rows", 1200, 5000)
+    assert (job.progress, job.done, job.expected) == ("cases: 1,250 of 5,000 rows", 1250, 5000)
 
 
 def test_worker_that_lost_its_job_stops_and_does_not_end_it(audit: Audit, lea: Author) -> None:
