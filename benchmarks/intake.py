@@ -35,6 +35,7 @@ GROWTH_SHARE = 20  # the small intake is this part of the large one: 50,000 judg
 CHUNK = 2000
 REPLY_BYTES = 1000
 MEMORY_MIB, TIMES = 512, 5
+COLUMNS = {"cases": "case_id, question, answer", "baseline": "case_id, reply", "candidate": "case_id, reply"}
 WORDS = "it is a question of what the answer says and whether a source that was given to the judge bears it out"
 MANIFEST = """\
 migration_id: {name}
@@ -42,7 +43,10 @@ project: bench
 case_set: {{name: {name}, version: "1"}}
 kind: judge_swap
 rubric:
-  {{name: right, version: "1", guideline: guideline.md, scale: [{{label: fail, value: "0"}}, {{label: pass, value: "1"}}]}}
+  name: right
+  version: "1"
+  guideline: guideline.md
+  scale: [{{label: fail, value: "0"}}, {{label: pass, value: "1"}}]
 judges:
   baseline:
     {{system_version: v1, generator: {{model: small}}, reader: {{parser: final-score@1, mapping: grades@1}}}}

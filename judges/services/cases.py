@@ -8,9 +8,11 @@ from core.models import Project
 from judges.intake.rows import ArtifactRow, CaseRow
 from judges.models import Artifact, Case, CaseSet, SystemVersion
 from judges.services.loads import Load, LoadCounts, load_rows, part_of
-from judges.services.rows import as_json, rows_write
+from judges.services.rows import as_json, found, rows_write
 
 CASE = ("case_set_id", "case_id", "version", "input_hash", "slices", "partition", "cluster")
+CASES_BY_ID = "SELECT case_id, id FROM judges_case WHERE case_id {keys} AND case_set_id = %s"
+NO_EVIDENCE = sequence_hash(())
 ARTIFACT = ("case_id", "system_version_id", "parts", "output_hash", "evidence_hash")
 
 
@@ -34,8 +36,8 @@ def case_set_load(
 
         def stored(case_ids: list[str]) -> dict[str, str]:
             fields = ("input_hash", "slices", "partition", "cluster")
-            found = case_set.cases.filter(case_id__in=case_ids).values_list("case_id", *fields)
-            return {case_id: value_hash(content) for case_id, *content in found}
+            rows = case_set.cases.filter(case_id__in=case_ids).values_list("case_id", *fields)
+            return {case_id: value_hash(content) for case_id, *content in rows}
 
         def given(row: CaseRow) -> str:
             return value_hash([text_hash(row.input), dict(row.slices), row.partition or partition, row.cluster])
@@ -83,8 +85,8 @@ def artifacts_load(
         system = part.begin(SystemVersion, case_set=case_set, name=system_version)
 
         def stored(case_ids: list[str]) -> dict[str, str]:
-            found = system.artifacts.filter(case__case_id__in=case_ids)
-            hashes = found.values_list("case__case_id", "output_hash", "evidence_hash")
+            artifacts = system.artifacts.filter(case__case_id__in=case_ids)
+            hashes = artifacts.values_list("case__case_id", "output_hash", "evidence_hash")
             return {case_id: value_hash(content) for case_id, *content in hashes}
 
         def given(row: ArtifactRow) -> str:
@@ -104,12 +106,12 @@ def artifacts_load(
 
 
 def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow]) -> Callable[[], None]:
-    found = system.case_set.cases.filter(case_id__in=[row.case_id for row in rows])
-    cases = dict(found.values_list("case_id", "pk"))
+    cases = dict(found(CASES_BY_ID, [row.case_id for row in rows], system.case_set_id))
     values = []
     for row in rows:
         output = load.texts.add(row.output)
         evidence = [load.texts.add(text) for text in row.evidence]
         parts = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
-        values.append((cases[row.case_id], system.pk, as_json(parts), output, sequence_hash(evidence)))
+        evidence_hash = sequence_hash(evidence) if evidence else NO_EVIDENCE
+        values.append((cases[row.case_id], system.pk, as_json(parts), output, evidence_hash))
     return lambda: rows_write(Artifact, ARTIFACT, values)

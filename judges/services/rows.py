@@ -45,8 +45,23 @@ def new_rows_write(
         )
 
 
+def found(query: str, keys: Sequence[Any], *parameters: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query whose `{keys}` stands for a list: one parameter, however long it is."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            listed, given = "(SELECT value FROM json_each(%s))", json.dumps(keys)
+            cursor.execute(query.format(keys=f"IN {listed}"), [given, *parameters])
+        else:
+            cursor.execute(query.format(keys="= ANY(%s)"), [list(keys), *parameters])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(value)
 
 
 def _write(cursor: Any, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

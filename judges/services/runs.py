@@ -24,8 +24,9 @@ from judges.models import (
 )
 from judges.parsing import Unparsed, parser_of
 from judges.progress import Progress, silent
+from judges.services.cases import NO_EVIDENCE
 from judges.services.loads import CHUNK, Load, LoadCounts, chunks, load_rows, part_of
-from judges.services.rows import ids_taken, new_rows_write, rows_write
+from judges.services.rows import found, ids_taken, new_rows_write, rows_write
 from judges.services.texts import texts_of
 
 STATED = (
@@ -43,7 +44,11 @@ CACHE_STATES = frozenset(CacheState.values)
 JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
 READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
 READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
-NO_EVIDENCE = sequence_hash(())
+ARTIFACTS_BY_CASE = """
+SELECT judged.case_id, artifact.id, artifact.output_hash, artifact.evidence_hash
+FROM judges_case judged JOIN judges_artifact artifact ON artifact.case_id = judged.id
+WHERE judged.case_id {keys} AND judged.case_set_id = %s AND artifact.system_version_id = %s
+"""
 # As they are stored: a million rows are too many for members of an enumeration.
 CONTRADICTED, VERIFIED = ProvenanceMark.CONTRADICTED.value, ProvenanceMark.VERIFIED.value
 UNVERIFIED, LEGACY = ProvenanceMark.UNVERIFIED.value, ProvenanceMark.LEGACY.value
@@ -79,8 +84,8 @@ def run_load(
             part.problems.add(_another_order(run, spec))
 
         def stored(case_ids: list[str]) -> dict[str, str]:
-            found = run.judgments.filter(artifact__case__case_id__in=case_ids)
-            rows = found.values_list("artifact__case__case_id", *STATED)
+            judgments = run.judgments.filter(artifact__case__case_id__in=case_ids)
+            rows = judgments.values_list("artifact__case__case_id", *STATED)
             return {case_id: value_hash(content) for case_id, *content in rows}
 
         counts = load_rows(
@@ -182,9 +187,8 @@ def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str) 
 
 
 def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
-    rows = system.artifacts.filter(case__case_id__in=case_ids)
-    found = rows.values_list("case__case_id", "pk", "output_hash", "evidence_hash").iterator()
-    return {case_id: Shown(pk, output, evidence, evidence != NO_EVIDENCE) for case_id, pk, output, evidence in found}
+    rows = found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)
+    return {case_id: Shown(pk, output, evidence, evidence != NO_EVIDENCE) for case_id, pk, output, evidence in rows}
 
 
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:
@@ -218,8 +222,8 @@ def _reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, s
     def read(label: str | None, raw: str, mark: str) -> tuple[str, str, str, str | None]:
         parsed = parser.read(label=label, raw=raw)
         if mark == CONTRADICTED:
-            found = "" if isinstance(parsed, Unparsed) else parsed.label
-            return stale, found, "recorded provenance contradicts the artifact", None
+            label = "" if isinstance(parsed, Unparsed) else parsed.label
+            return stale, label, "recorded provenance contradicts the artifact", None
         if isinstance(parsed, Unparsed):
             return unparsed, "", parsed.reason, None
         verdict = table.get(parsed.label)
