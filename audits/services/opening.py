@@ -151,6 +151,7 @@ class _Intake:
             project=load.project,
             name=manifest.case_set_name,
             version=manifest.case_set_version,
+            follows=manifest.case_set_follows,
             rows=_noting_slices(self.progress(reading.what, rows), seen),
             partition=manifest.partition,
             file=source.file,

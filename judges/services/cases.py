@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from core.models import Project
 from judges.intake.rows import ArtifactRow, CaseRow
-from judges.models import Artifact, Case, CaseSet, SystemVersion
+from judges.models import Artifact, Case, CaseSet, LoadState, SystemVersion
 from judges.services.loads import Load, LoadCounts, load_rows, part_of
 from judges.services.rows import as_json, found, rows_write
 
@@ -25,22 +26,22 @@ def case_set_load(
     partition: str,
     file: str,
     now: datetime,
+    follows: str | None = None,
     load: Load | None = None,
 ) -> tuple[CaseSet, LoadCounts]:
     """Load a case set, or check that the one already there holds exactly these cases.
 
-    With `load`, it becomes visible with everything else that is part of that.
+    `follows` names the version whose cases it corrects: a case with other content than there gets the next
+    version, all others keep theirs. With `load`, it becomes visible with everything else that is part of that.
     """
     with part_of(load, project=project, now=now) as part:
-        case_set = part.begin(CaseSet, project=project, name=name, version=version)
-
-        def stored(case_ids: list[str]) -> dict[str, str]:
-            fields = ("input_hash", "slices", "partition", "cluster")
-            rows = case_set.cases.filter(case_id__in=case_ids).values_list("case_id", *fields)
-            return {case_id: value_hash(content) for case_id, *content in rows}
+        earlier = _followed(part, name, follows)
+        case_set = part.begin(CaseSet, project=project, name=name, version=version, defaults={"follows": earlier})
+        if case_set.follows != earlier:
+            part.problems.add(_other_ancestor(case_set, follows))
 
         def given(row: CaseRow) -> str:
-            return value_hash([text_hash(row.input), dict(row.slices), row.partition or partition, row.cluster])
+            return _content_hash(text_hash(row.input), row, partition)
 
         counts = load_rows(
             part,
@@ -48,26 +49,52 @@ def case_set_load(
             rows,
             prepare=lambda chunk: _cases_written(part, case_set, chunk, partition),
             given=given,
-            stored=stored,
+            stored=lambda case_ids: {key: content for key, (_, content) in _stored(case_set, case_ids).items()},
             count=case_set.cases.count,
             file=file,
         )
     return case_set, counts
 
 
+def _followed(load: Load, name: str, version: str | None) -> CaseSet | None:
+    if version is None:
+        return None
+    versions = CaseSet.objects.filter(project=load.project, name=name, state=LoadState.COMPLETE)
+    found = versions.filter(version=version).first()
+    if found is None:
+        allowed = ", ".join(versions.order_by("pk").values_list("version", flat=True)) or "none: it is the first"
+        what = f"there is no such version of {name}"
+        load.problems.add(Problem(what, key="case_set.follows", value=version, allowed=allowed))
+    return found
+
+
+def _other_ancestor(case_set: CaseSet, follows: str | None) -> Problem:
+    stored = f"follows: {case_set.follows.version}" if case_set.follows else "no follows"
+    what = f"case set {case_set} is frozen and follows another version"
+    return Problem(what, key="case_set.follows", value=follows, allowed=f"{stored}, or a new version")
+
+
+def _stored(case_set: CaseSet, case_ids: list[str]) -> dict[str, tuple[int, str]]:
+    """Version and content hash by case id."""
+    fields = ("case_id", "version", "input_hash", "slices", "partition", "cluster")
+    rows = case_set.cases.filter(case_id__in=case_ids).values_list(*fields)
+    return {case_id: (version, value_hash(content)) for case_id, version, *content in rows}
+
+
+def _content_hash(input_hash: str, row: CaseRow, partition: str) -> str:
+    return value_hash([input_hash, dict(row.slices), row.partition or partition, row.cluster])
+
+
 def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition: str) -> Callable[[], None]:
-    values = [
-        (
-            case_set.pk,
-            row.case_id,
-            1,
-            load.texts.add(row.input),
-            as_json(dict(row.slices)),
-            row.partition or partition,
-            row.cluster,
-        )
-        for row in rows
-    ]
+    earlier = _stored(case_set.follows, [row.case_id for row in rows]) if case_set.follows else {}
+    values = []
+    for row in rows:
+        input_hash, version = load.texts.add(row.input), 1
+        if row.case_id in earlier:
+            version, content = earlier[row.case_id]
+            version += content != _content_hash(input_hash, row, partition)
+        fields = (as_json(dict(row.slices)), row.partition or partition, row.cluster)
+        values.append((case_set.pk, row.case_id, version, input_hash, *fields))
     return lambda: rows_write(Case, CASE, values)
 
 
