@@ -16,7 +16,6 @@ server's share is not in it. The last line holds the figures and ratios.
 
 import argparse
 import contextlib
-import csv
 import json
 import multiprocessing
 import os
@@ -35,7 +34,11 @@ GROWTH_SHARE = 20  # the small intake is this part of the large one: 50,000 judg
 CHUNK = 2000
 REPLY_BYTES = 1000
 MEMORY_MIB, TIMES = 512, 5
-COLUMNS = {"cases": "case_id, question, answer", "baseline": "case_id, reply", "candidate": "case_id, reply"}
+COLUMNS = {
+    "cases": "case_id, question, answer",
+    "baseline": "case_id, grade, reply",
+    "candidate": "case_id, grade, reply",
+}
 WORDS = "it is a question of what the answer says and whether a source that was given to the judge bears it out"
 MANIFEST = """\
 migration_id: {name}
@@ -49,15 +52,15 @@ rubric:
   scale: [{{label: fail, value: "0"}}, {{label: pass, value: "1"}}]
 judges:
   baseline:
-    {{system_version: v1, generator: {{model: small}}, reader: {{parser: final-score@1, mapping: grades@1}}}}
+    {{system_version: v1, generator: {{model: small}}, reader: {{parser: exact-label@1, mapping: grades@1}}}}
   candidate:
-    {{system_version: v1, generator: {{model: large}}, reader: {{parser: final-score@1, mapping: grades@1}}}}
+    {{system_version: v1, generator: {{model: large}}, reader: {{parser: exact-label@1, mapping: grades@1}}}}
 mappings:
   grades@1: {{approved_by: owner, table: {{"3": pass, "2": pass, "1": fail, "0": fail}}}}
 sources:
-  - {{file: cases.csv, roles: {{case_id: case_id, input: question, output: answer}}}}
-  - {{file: baseline.csv, judgments_of: baseline, join: case_id, roles: {{raw: reply}}}}
-  - {{file: candidate.csv, judgments_of: candidate, join: case_id, roles: {{raw: reply}}}}
+  - {{file: cases.jsonl, roles: {{case_id: case_id, input: question, output: answer}}}}
+  - {{file: baseline.jsonl, judgments_of: baseline, join: case_id, roles: {{label: grade, raw: reply}}}}
+  - {{file: candidate.jsonl, judgments_of: candidate, join: case_id, roles: {{label: grade, raw: reply}}}}
 plan: {{estimand: accuracy_difference, target: pool, level: "0.95", half_width: "0.05", policy: planned, seed: "1"}}
 """
 Part = tuple[float, float, float]  # seconds, own seconds, MiB
@@ -110,7 +113,7 @@ def shown(part: Part) -> str:
 
 
 def written(folder: Path, name: str, cases: int) -> Path:
-    """The files of one intake, and the same rows as JSON Lines for the floor."""
+    """The files of one intake, which the floor reads too."""
     folder.mkdir(parents=True)
     (folder / "manifest.yaml").write_text(MANIFEST.format(name=name))
     (folder / "guideline.md").write_text("Is it right?")
@@ -120,27 +123,16 @@ def written(folder: Path, name: str, cases: int) -> Path:
         for case in ids:
             add([case, f"question {case}?", prose(chance, case, 200)])
     for side in ("baseline", "candidate"):
-        with table(folder / side, ["case_id", "reply"]) as add:
+        with table(folder / side, ["case_id", "grade", "reply"]) as add:
             for case in ids:
-                grade = chance.choice("0123")
-                add([case, prose(chance, f"{side} {case}", REPLY_BYTES - 15) + f"\nFinal score: {grade}"])
+                add([case, chance.choice("0123"), prose(chance, f"{side} {case}", REPLY_BYTES)])
     return folder
 
 
 @contextlib.contextmanager
-def table(path: Path, header: list[str]) -> Iterator[Callable[[list[str]], None]]:
-    with (
-        path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as cells,
-        path.with_suffix(".jsonl").open("w", encoding="utf-8") as lines,
-    ):
-        writer = csv.writer(cells)
-        writer.writerow(header)
-
-        def add(row: list[str]) -> None:
-            writer.writerow(row)
-            lines.write(json.dumps(dict(zip(header, row, strict=True))) + "\n")
-
-        yield add
+def table(path: Path, names: list[str]) -> Iterator[Callable[[list[str]], None]]:
+    with path.with_suffix(".jsonl").open("w", encoding="utf-8") as lines:
+        yield lambda row: print(json.dumps(dict(zip(names, row, strict=True))), file=lines)
 
 
 PROSE = " ".join(random.Random(1).choices(WORDS.split(), k=200_000))

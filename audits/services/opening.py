@@ -116,6 +116,7 @@ class _Intake:
         """Every file, and what is compared; or all problems."""
         problems = self.load.problems
         self._publish()
+        published = problems.total
         case_set, sound = self._cases()
         before = problems.total
         _check_columns(self.manifest, problems)
@@ -124,7 +125,7 @@ class _Intake:
             problems.raise_if_any()
         # Artifacts first, wherever they stand: a judgment is of an artifact.
         systems = self._artifacts(case_set)
-        whole = not problems.total
+        whole = problems.total == published
         sides = {side: self._run(side, systems, whole) for side in SIDES}
         for review in _reviews_there(self.manifest):
             for _ in read_labels(self.manifest.path(review), review, self.index, problems=problems):
@@ -136,7 +137,7 @@ class _Intake:
     def _publish(self) -> None:
         project = self.load.project
         if conflict := rubric_conflict(project=project, spec=self.manifest.rubric):
-            self.load.problems.add(conflict)
+            self.load.conflict(conflict)
         for mapping in self.manifest.mappings.values():
             mapping_publish(project=project, spec=mapping, load=self.load)
 
@@ -146,6 +147,7 @@ class _Intake:
         path, source = _located(manifest)
         reading = FileReading(source.file, "cases", Tally())
         seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
+        before = load.faults
         rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally)
         case_set, reading.loaded = case_set_load(
             project=load.project,
@@ -159,7 +161,7 @@ class _Intake:
             load=load,
         )
         self.files.append(reading)
-        sound = 0 < reading.tally.rows == reading.tally.taken
+        sound = load.faults == before
         if sound:
             _check_blocking(manifest, seen, load.problems)
         return case_set, sound

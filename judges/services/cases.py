@@ -38,7 +38,7 @@ def case_set_load(
         earlier = _followed(part, name, follows)
         case_set = part.begin(CaseSet, project=project, name=name, version=version, defaults={"follows": earlier})
         if case_set.follows != earlier:
-            part.problems.add(_other_ancestor(case_set, follows))
+            part.conflict(_other_ancestor(case_set, follows))
 
         def given(row: CaseRow) -> str:
             return _content_hash(text_hash(row.input), row, partition)
@@ -64,7 +64,7 @@ def _followed(load: Load, name: str, version: str | None) -> CaseSet | None:
     if found is None:
         allowed = ", ".join(versions.order_by("pk").values_list("version", flat=True)) or "none: it is the first"
         what = f"there is no such version of {name}"
-        load.problems.add(Problem(what, key="case_set.follows", value=version, allowed=allowed))
+        load.conflict(Problem(what, key="case_set.follows", value=version, allowed=allowed))
     return found
 
 
@@ -136,6 +136,8 @@ def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow
     cases = dict(found(CASES_BY_ID, [row.case_id for row in rows], system.case_set_id))
     values = []
     for row in rows:
+        if row.case_id not in cases:
+            continue  # the stored case set lacks it, which is a problem already
         output = load.texts.add(row.output)
         evidence = [load.texts.add(text) for text in row.evidence]
         parts = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]

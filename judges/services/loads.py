@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, Protocol, TypeVar
 
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from core.errors import Problem, Refused
@@ -33,6 +33,7 @@ from judges.progress import Progress, silent
 from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
+CACHE_KIB = 64 * 1024  # of SQLite's pages; its own 2 MB are too few for the indexes that a load writes
 ABANDONED_AFTER = timedelta(minutes=5)
 BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
 # What refers to something else comes before it.
@@ -70,6 +71,7 @@ class Load:
         self.project = project
         self.now = now
         self.problems = Problems() if problems is None else problems
+        self.conflicts = 0
         self.texts = IncomingTexts(project)
         self.targets: list[Loaded] = []
 
@@ -82,6 +84,16 @@ class Load:
         if target.state == LoadState.LOADING:
             self.targets.append(target)
         return target
+
+    @property
+    def faults(self) -> int:
+        """Problems of what is given by itself, whatever is stored."""
+        return self.problems.total - self.conflicts
+
+    def conflict(self, problem: Problem) -> None:
+        """A problem of what is given with what is stored."""
+        self.conflicts += 1
+        self.problems.add(problem)
 
     def touch(self) -> None:
         """Say that the load is alive. Part of each chunk's transaction."""
@@ -128,6 +140,9 @@ class Load:
 def loading(*, project: Project, now: datetime) -> Iterator[Load]:
     """A load that ends with the block: removed where it fails, and where nobody completed it."""
     load = Load(project=project, now=now)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     try:
         yield load
     finally:
@@ -224,11 +239,11 @@ def _check_rows(
             if there.get(row.case_id) == given(row):
                 counts.duplicate += 1
             else:
-                load.problems.add(_conflict(owner, file, row, there.get(row.case_id), given(row)))
+                load.conflict(_conflict(owner, file, row, there.get(row.case_id), given(row)))
     # A part of what is there would pass for the whole.
     if load.problems.total == before and counts.duplicate != count:
         what = f"{owner} is frozen with {count} rows, {counts.duplicate} given"
-        load.problems.add(Problem(what, file=file, allowed="the same rows, or a new version"))
+        load.conflict(Problem(what, file=file, allowed="the same rows, or a new version"))
     return counts
 
 

@@ -53,7 +53,7 @@ def mapping_publish(*, project: Project, spec: MappingSpec, load: Load | None = 
         )
         stored, given = value_hash(mapping.table), value_hash(table)
         if conflict := _conflict(f"mapping {mapping}", f"mappings.{mapping}", stored, given):
-            part.problems.add(conflict)
+            part.conflict(conflict)
     return mapping
 
 

@@ -69,7 +69,7 @@ def run_load(
     """Load a run's judgments, or check that the complete run already there holds exactly these.
 
     With `reader`, each is read on its way in, while its text is at hand. `whole` says that no artifact is
-    missing because its own row was bad.
+    missing because of a problem that is told already.
     """
     with part_of(load, project=generator.project, now=now) as part:
         run = part.begin(
@@ -81,7 +81,7 @@ def run_load(
             defaults={"presentation_order": spec.presentation_order},
         )
         if run.presentation_order != spec.presentation_order:
-            part.problems.add(_another_order(run, spec))
+            part.conflict(_another_order(run, spec))
 
         def stored(case_ids: list[str]) -> dict[str, str]:
             judgments = run.judgments.filter(artifact__case__case_id__in=case_ids)

@@ -133,6 +133,24 @@ def test_conflicts_and_bad_rows_are_told_together(project: Project, folder: Path
     assert [problem.key or problem.file for problem in caught.value.problems] == ["rubric.version", "candidate.csv"]
 
 
+def test_case_that_the_stored_set_lacks_is_told_once(project: Project, folder: Path) -> None:
+    intake(folder, project)
+    change(folder / "manifest.yaml", "migration_id: swap", "migration_id: another")
+    change(folder / "manifest.yaml", "pocket-calculator-2", "pocket-calculator-3")
+    line = (folder / "cases.tsv").read_text().splitlines()[-1]
+    case_id = line.split("\t")[0]
+    change(folder / "cases.tsv", line, line.replace(case_id, "another-case"))
+    with pytest.raises(InputError) as caught:
+        intake(folder, project)
+    told = [(problem.file, problem.row, problem.what.split(" case ")[0]) for problem in caught.value.problems]
+    frozen = f"case set arithmetic 5-{CASES} is frozen and has nothing for"
+    assert told[0] == ("cases.tsv", CASES, frozen)
+    assert {(file, what) for file, _, what in told[1:]} == {
+        ("baseline.csv", "no case has this id"),
+        ("candidate.csv", "no case has this id"),
+    }
+
+
 @pytest.mark.database
 def test_readings_of_a_new_reader_over_an_old_run_go_with_their_load(
     project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch

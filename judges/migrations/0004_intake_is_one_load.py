@@ -27,7 +27,7 @@ def _parent(model: str, name: str, to: str, related_name: str, on_delete: object
 
 
 class Migration(migrations.Migration):
-    dependencies = [("judges", "0002_score")]
+    dependencies = [("judges", "0003_reader_setting")]
 
     operations = [
         *_loaded("generator"),

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('judges', '0003_intake_is_one_load'),
+        ('judges', '0004_intake_is_one_load'),
     ]
 
     operations = [
