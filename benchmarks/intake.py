@@ -192,11 +192,7 @@ def taken_in(files: Path) -> None:
 def floor_taken(files: Path) -> None:
     from django.db import connection
 
-    for name, columns in (
-        ("cases", "case_id, question, answer"),
-        ("baseline", "case_id, reply"),
-        ("candidate", "case_id, reply"),
-    ):
+    for name, columns in COLUMNS.items():
         with connection.cursor() as cursor:
             key = "integer PRIMARY KEY" if connection.vendor == "sqlite" else "bigserial PRIMARY KEY"
             declared = ", ".join(f"{column} text" for column in columns.split(", "))
