@@ -63,6 +63,7 @@ BROUGHT = [
 ]
 CASES = 60
 CHUNK = 20
+REAL_CASES = 3000  # more than a chunk
 
 real_processes = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -290,7 +291,7 @@ class TestRealProcess:
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        return synthetic_project(tmp_path / "sent", name="swap", project="alpha", seed="5", number=5000).parent
+        return synthetic_project(tmp_path / "sent", name="swap", project="alpha", seed="5", number=REAL_CASES).parent
 
     @pytest.mark.parametrize("model", [Case, Judgment])
     def test_job_whose_worker_was_killed_is_done_once_by_the_next(self, job: Job, model: type[Any]) -> None:
@@ -310,12 +311,12 @@ class TestRealProcess:
             "Generator": 2,
             "Reader": 2,
             "CaseSet": 1,
-            "Case": 5000,
+            "Case": REAL_CASES,
             "SystemVersion": 1,
-            "Artifact": 5000,
+            "Artifact": REAL_CASES,
             "Run": 2,
-            "Judgment": 9999,  # a judge did not run on one case
-            "Reading": 9999,
+            "Judgment": 2 * REAL_CASES - 1,  # a judge did not run on one case
+            "Reading": 2 * REAL_CASES - 1,
             "Comparison": 1,
             "Audit": 1,
         }
@@ -329,7 +330,7 @@ class TestRealProcess:
         process.send_signal(signal.SIGKILL)
         process.wait(10)
         _by_command(job, lead)
-        assert left()["Case"] == 5000
+        assert left()["Case"] == REAL_CASES
         assert loads.loads_abandoned_remove(now=timezone.now()) == 0  # it may still be alive
         loads.loads_abandoned_remove(now=timezone.now() + loads.ABANDONED_AFTER + timedelta(seconds=1))
         assert (left(), uploads()) == ({}, [])
