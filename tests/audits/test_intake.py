@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from audits.manifest import load_manifest
 from audits.models import Audit, Job, JobKind, JobState
-from audits.services.jobs import SILENT_FOR, job_ask, job_take
+from audits.services.jobs import SILENT_FOR, JobProgress, job_ask, job_take
 from audits.services.opening import audit_open
 from audits.services.uploads import upload_store
 from audits.services.working import job_run
@@ -143,8 +143,8 @@ def test_case_that_the_stored_set_lacks_is_told_once(project: Project, folder: P
     change(folder / "cases.tsv", line, line.replace(case_id, "another-case"))
     with pytest.raises(InputError) as caught:
         intake(folder, project)
-    told = [(problem.file, problem.row, problem.what.split(" case ")[0]) for problem in caught.value.problems]
-    frozen = f"case set arithmetic 5-{CASES} is frozen and has nothing for"
+    told = [(problem.file, problem.row, problem.what.partition(" for case ")[0]) for problem in caught.value.problems]
+    frozen = f"case set arithmetic 5-{CASES} is frozen and has nothing"
     assert told[0] == ("cases.tsv", CASES, frozen)
     assert {(file, what) for file, _, what in told[1:]} == {
         ("baseline.csv", "no case has this id"),
@@ -257,6 +257,18 @@ def test_intake_that_runs_ends_within_a_chunk_and_leaves_nothing(
     job_run(job=job.pk, clock=lambda: NOW)
     assert numbers == [CHUNK]
     assert (Job.objects.get().state, left(), uploads()) == (JobState.CANCELLED, {}, [])
+
+
+def test_page_shows_how_many_rows_are_done_of_how_many(job: Job, lead: Author) -> None:
+    taken = job_take(job=job.pk, now=NOW)
+    assert taken is not None
+    rows = JobProgress(taken)("judgments of baseline", iter(range(1250)), 5000)
+    assert len(list(rows)) == 1250
+    client = Client()
+    client.force_login(lead.user)
+    page = client.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+    assert "judgments of baseline: 1,250 of 5,000 rows" in page
+    assert '<progress max="5000" value="1250"' in page
 
 
 # Being killed.
