@@ -16,6 +16,7 @@ from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
 from audits.selectors import last_look
+from audits.services.jobs import may_cancel
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -164,7 +165,7 @@ TITLES = {
     JobKind.EXTEND: "Drawing more cases",
 }
 NOTHING_CHANGED = {
-    JobKind.INTAKE: "No audit was opened. Mend what is named here, and send the files again.",
+    JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
     JobKind.REGISTER: "The plan is still a draft: nothing was drawn.",
     JobKind.EXTEND: "The sample is as it was.",
 }
@@ -179,6 +180,7 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
         "late": late,
         "mark": text_hash(f"{job.state} {job.progress} {late}")[:12],
         "live_url": reverse("audits:job-live", args=[project, job.pk]),
+        "cancel_url": reverse("audits:job-cancel", args=[project, job.pk]) if may_cancel(job) else "",
         "done_url": reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else "",
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
         "new_url": reverse("audits:new", args=[project]),

@@ -13,6 +13,7 @@ urlpatterns = [
     path("previews/<str:token>", previews.preview, name="preview"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
+    path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),

@@ -4,13 +4,14 @@ import json
 
 from judges.integrity import integrity_of
 from judges.models import Comparison, ComparisonSummary
+from judges.progress import Progress, silent
 from judges.selectors import pairs_of
 from judges.transitions import transitions_of
 
 
-def summary_made(comparison: Comparison) -> ComparisonSummary:
+def summary_made(comparison: Comparison, progress: Progress = silent) -> ComparisonSummary:
     """Counted from the pairs, and not stored."""
-    pairs = list(pairs_of(comparison))
+    pairs = list(progress("counting pairs", pairs_of(comparison)))
     return ComparisonSummary(
         comparison=comparison,
         integrity_text=json.dumps(integrity_of(comparison, pairs).as_dict(), ensure_ascii=False),

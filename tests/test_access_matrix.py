@@ -28,6 +28,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:preview": LEADING,
     "audits:job": LEADING,
     "audits:job-live": LEADING,
+    "audits:job-cancel": LEADING,
     "audits:integrity": LEADING,
     "audits:transitions": LEADING,
     "audits:plan": LEADING,

@@ -38,6 +38,7 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         project=document["project"],
         case_set_name=document["case_set"]["name"],
         case_set_version=document["case_set"]["version"],
+        case_set_follows=document["case_set"].get("follows"),
         partition=document.get("partition", "development"),
         kind=document["kind"],
         rubric=_rubric(document["rubric"], guideline),

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from audits.manifest.files import INSIDE, name_fault
 from audits.manifest.guessing import MANIFESTS
 from audits.models import Job, JobKind
-from audits.services.jobs import job_ask
+from audits.services.jobs import job_ask, job_cancel
 from core.errors import InputError, Problem
 from core.models import Author, Project
 
@@ -60,6 +60,12 @@ def preview_open(*, token: str, text: str, actor: Author, now: datetime) -> Job:
     name = next((path.name for path in preview_paths(token, actor.project) if path.suffix in MANIFESTS), MANIFEST)
     (upload_folder(token) / name).write_text(text, encoding="utf-8")
     return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked={"folder": token, "manifest": name})
+
+
+def intake_cancel(*, job: Job, actor: Author, now: datetime) -> None:
+    """End an intake that waits or runs, and let go of its files: a worker that still reads them has nothing to lose."""
+    job_cancel(job=job, actor=actor, now=now)
+    upload_remove(job.asked["folder"])
 
 
 def upload_store(files: Sequence[UploadedFile], token: str = "") -> str:

@@ -1,5 +1,6 @@
 """How rows find their case, and what a second row about the same case means."""
 
+from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
@@ -146,37 +147,46 @@ class Occurrences:
         return self._rows[case_id] == self.wanted
 
 
-NOTHING = (0, None)
-
-
 class Seen:
-    """Which cases a reading has had a row about, and with what content."""
+    """Which cases a reading has had a row about, and with what content.
 
-    def __init__(self, noun: str, tally: Tally) -> None:
+    Two numbers for each case: where its row stands, and the hash of its content. Python's own hash will do: it is
+    keyed anew in every process, and kept no longer than this reading.
+    """
+
+    def __init__(self, noun: str, tally: Tally, index: CaseIndex) -> None:
         self.noun = noun
         self.tally = tally
-        self._first: dict[str, tuple[int, int | None]] = {}
+        self.index = index
+        self._number = 0
+        self._about = bytearray(index.rows + 1)
+        self._places = array("q", bytes(8 * (index.rows + 1)))
+        self._digests = array("q", bytes(8 * (index.rows + 1)))
 
     def __len__(self) -> int:
-        return len(self._first)
+        return self._number
 
     def says_nothing(self, case_id: str) -> None:
         self.tally.missing += 1
-        self._first.setdefault(case_id, NOTHING)
+        self._count(self.index.row_of(case_id))
 
     def is_new(self, case_id: str, place: int, row: Row, content: Hashable, problems: Problems) -> bool:
         """Whether this is the first row about the case. The same again is counted; something else is a problem."""
-        # Within one process its own hash tells contents apart, at a tenth of the time and room of one that lasts.
-        digest = hash(content)
-        first, earlier = self._first.get(case_id, NOTHING)
-        if earlier is None:
-            self._first[case_id] = (place, digest)
+        case, digest = self.index.row_of(case_id), hash(content)
+        first = self._places[case]
+        if not first:
+            self._count(case)
+            self._places[case], self._digests[case] = place, digest
             self.tally.taken += 1
             return True
-        if digest == earlier:
+        if digest == self._digests[case]:
             self.tally.duplicates += 1
         else:
             what = f"a second {self.noun} for this case, other than the one in row {first}"
             allowed = f"one {self.noun} per case; repeats are told apart by where or occurrence"
             problems.add(Problem(what, row.file, row.number, value=case_id, allowed=allowed))
         return False
+
+    def _count(self, case: int) -> None:
+        self._number += not self._about[case]
+        self._about[case] = 1

@@ -8,10 +8,24 @@ from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
 from judges.models import Comparison, ComparisonKind, ComparisonSummary, Reader, Run
+from judges.progress import Progress, silent
 from judges.services.runs import readings_make
 from judges.summaries import summary_made
 
 NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
+CONTENT = (
+    "kind",
+    "case_set",
+    "partition",
+    "old_run",
+    "old_reader",
+    "new_run",
+    "new_reader",
+    "labels",
+    "rules",
+    "slices",
+    "blocking_slices",
+)
 BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
 
 
@@ -28,43 +42,58 @@ def comparison_open(
     slices: list[str],
     blocking_slices: list[str],
 ) -> Comparison:
-    """Read both sides, then set them against each other. The same comparison again comes back as it is.
+    """Read both sides, then set them against each other. The same comparison again comes back as it is."""
+    comparison = Comparison(
+        project=project,
+        name=name,
+        kind=kind,
+        case_set=old[0].case_set,
+        partition=partition,
+        old_run=old[0],
+        old_reader=old[1],
+        new_run=new[0],
+        new_reader=new[1],
+        labels=labels,
+        rules=rules,
+        slices=slices,
+        blocking_slices=blocking_slices,
+    )
+    return comparison_store(comparison, comparison_count(comparison))
 
-    The pairs are counted before the transaction: on SQLite, others write meanwhile.
+
+def comparison_count(comparison: Comparison, progress: Progress = silent) -> ComparisonSummary | None:
+    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile.
+
+    None where a comparison of this name is there already.
     """
-    check_sides(kind=kind, old=old, new=new)
-    for run, reader in (old, new):
-        readings_make(run=run, reader=reader)
-    content = {
-        "kind": kind,
-        "case_set": old[0].case_set,
-        "partition": partition,
-        "old_run": old[0],
-        "old_reader": old[1],
-        "new_run": new[0],
-        "new_reader": new[1],
-        "labels": labels,
-        "rules": rules,
-        "slices": slices,
-        "blocking_slices": blocking_slices,
-    }
-    known = ComparisonSummary.objects.filter(comparison__project=project, comparison__name=name).exists()
-    summary = None if known else summary_made(Comparison(project=project, name=name, **content))
-    with transaction.atomic():
-        comparison, created = Comparison.objects.get_or_create(project=project, name=name, defaults=content)
-        if created and summary is not None:
-            summary.comparison = comparison
-            summary.save()
-    if not created and any(getattr(comparison, field) != value for field, value in content.items()):
+    sides = [(comparison.old_run, comparison.old_reader), (comparison.new_run, comparison.new_reader)]
+    check_sides(kind=comparison.kind, old=sides[0], new=sides[1])
+    for run, reader in sides:
+        readings_make(run=run, reader=reader, progress=progress)
+    known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
+    return None if known.exists() else summary_made(comparison, progress)
+
+
+@transaction.atomic
+def comparison_store(comparison: Comparison, summary: ComparisonSummary | None) -> Comparison:
+    """Store both; or give the comparison that is there under this name, if it has the same content."""
+    content = {field: getattr(comparison, field) for field in CONTENT}
+    stored, created = Comparison.objects.get_or_create(
+        project=comparison.project, name=comparison.name, defaults=content
+    )
+    if created and summary is not None:
+        summary.comparison = stored
+        summary.save()
+    if not created and any(getattr(stored, field) != value for field, value in content.items()):
         raise InputError(
             Problem(
                 "a comparison of this name is open with other content",
                 key="migration_id",
-                value=name,
+                value=comparison.name,
                 allowed="the same content, or another migration_id",
             )
         )
-    return comparison
+    return stored
 
 
 def check_sides(*, kind: str, old: tuple[Run, Reader], new: tuple[Run, Reader]) -> None:

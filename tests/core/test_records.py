@@ -41,10 +41,6 @@ STATED = [
     Event,
     Comparison,
     ComparisonSummary,
-    Generator,
-    Mapping,
-    Reader,
-    Reading,
     Rubric,
     Presentation,
     Review,
@@ -61,7 +57,7 @@ STATED = [
     Draw,
     Look,
 ]
-SEALED = [CaseSet, Case, SystemVersion, Artifact, Run, Judgment]
+SEALED = [CaseSet, Case, SystemVersion, Artifact, Generator, Mapping, Reader, Run, Judgment, Reading]
 
 
 def test_protected_models_are_these_and_no_others() -> None:
