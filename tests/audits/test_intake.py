@@ -198,8 +198,7 @@ class _Sent:
 def job(lead: Author, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     """An intake that waits, with its files."""
     monkeypatch.setattr(settings, "VAR_DIR", tmp_path / "var")
-    files = [_Sent(path) for path in sorted(folder.iterdir()) if path.name != "manifest.yaml"]
-    token = upload_store(_Sent(folder / "manifest.yaml"), files)  # type: ignore[arg-type]
+    token = upload_store([_Sent(path) for path in sorted(folder.iterdir())])  # type: ignore[arg-type]
     return job_ask(kind=JobKind.INTAKE, actor=lead, now=NOW, asked={"folder": token, "manifest": "manifest.yaml"})
 
 
