@@ -84,6 +84,9 @@ def joined_rows(
         case_id = _case_id(place, row, columns, source, index, problems, tally)
         if case_id is not None and occurrences.wants(case_id):
             yield place, row, case_id
+    if source.layout.where and not tally.rows and problems.total == before:
+        stated = ", ".join(f"{column}: {value}" for column, value in source.layout.where.items())
+        problems.add(Problem("no row has these values", file=source.file, key="where", value=stated))
     # One row too many or too few means that rows and cases are out of step, anywhere: no row can be trusted.
     if source.join.column is None and last != index.rows and problems.total == before:
         problems.add(

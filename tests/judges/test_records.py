@@ -137,7 +137,7 @@ def test_rows_that_no_record_has_or_that_are_no_list_are_refused(table: Written)
         "rows.jsonl, rows: no record has this list (found 'fuond')"
     ]
     assert refusal(table(_lines([*NESTED[:1], {"found": "x"}]), "jsonl", rows="found")) == [
-        "rows.jsonl, row 2, column found: not a list (found 'str')"
+        "rows.jsonl, row 2, column found: not a list (found 'x'); allowed: a list of rows"
     ]
 
 
