@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
+from django.db.models.signals import pre_migrate
 
 from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
 from adjudication.services.presentations import presentation_ensure
@@ -14,7 +16,7 @@ from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
 from core.models import Event
-from core.records import missing_triggers, protected_models, remove_triggers
+from core.records import install_triggers, missing_triggers, protected_models, remove_triggers
 from judges.models import (
     Artifact,
     Case,
@@ -183,6 +185,16 @@ def test_every_trigger_is_there_after_migrate_and_one_that_vanished_is_named() -
 def test_all_triggers_are_named_where_none_is_left() -> None:
     remove_triggers(connection)
     assert len(missing_triggers(connection)) == 2 * (len(STATED) + len(SEALED))
+
+
+def test_triggers_step_aside_for_migrations_and_for_nothing_else() -> None:
+    core = apps.get_app_config("core")
+    pre_migrate.send(sender=core, using="default", plan=[])
+    assert missing_triggers(connection) == []
+    pre_migrate.send(sender=core, using="default", plan=[object()])
+    assert len(missing_triggers(connection)) == 2 * (len(STATED) + len(SEALED))
+    install_triggers(connection)
+    assert missing_triggers(connection) == []
 
 
 def test_new_row_is_still_written_once(world: None) -> None:
