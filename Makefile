@@ -12,7 +12,7 @@ TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/
 .DEFAULT_GOAL := help
 PORT ?= 8000
 
-.PHONY: help run demo screenshots test lint lock clean
+.PHONY: help run demo screenshots test lint lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ lint: $(DEV) ## check style, types, storeys, migrations, settings and the Docker
 
 lock: $(DEV) ## write requirements*.txt anew from requirements*.in
 	@UV=$(VENV)/bin/uv bin/lock
+
+audit: $(DEV) ## ask the advisory database about every locked package (needs the network)
+	@UV=$(VENV)/bin/uv bin/audit
 
 clean: ## remove what tools left behind; keeps .venv, and var/ with your data
 	@rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
