@@ -192,13 +192,21 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
 }
 
+# Opens /metrics to whoever sends it as a bearer token.
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+
 _log_level = env.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+_log_format = env.choice("LOG_FORMAT", "line", ["line", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "core.logs.LineFormatter"}, "json": {"()": "core.logs.JsonFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": _log_format}},
     "root": {"handlers": ["stderr"], "level": _log_level},
-    # Answers of 4xx are the visitor's affair; who was refused what, core.access says.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {
+        # Answers of 4xx are the visitor's affair; who was refused what, core.access says.
+        "django.request": {"level": "ERROR"},
+        # At DEBUG it writes every query with its values.
+        "django.db.backends": {"level": "INFO"},
+    },
 }

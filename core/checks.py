@@ -7,6 +7,7 @@ from django.db import DatabaseError, connection, connections
 from django.urls import get_resolver
 
 from core.access import UNDECLARED, undeclared
+from core.commands import unprepared
 from core.records import unguarded_tables
 
 UNGUARDED = "core.E002"
@@ -39,3 +40,11 @@ def refuse_unguarded() -> None:
             f"({UNGUARDED}) {', '.join(tables)}: the triggers that keep these tables append-only are missing; "
             "manage.py migrate installs them, and doctor says whether they are there"
         )
+
+
+def why_unready() -> str:
+    """What keeps the database from being worked with, or nothing. Raises DatabaseError where it does not answer."""
+    if unprepared():
+        return "the database is not prepared: manage.py migrate"
+    tables = unguarded_tables(connection)
+    return f"triggers are missing on {', '.join(tables)}: manage.py migrate" if tables else ""

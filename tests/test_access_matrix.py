@@ -46,7 +46,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:anchors": LEADING,
     "audits:reviews": LEADING,
 }
-PUBLIC = {"healthz", "login", "logout"}
+PUBLIC = {"healthz", "readyz", "metrics", "login", "logout"}
 SIGNED_IN = {"home"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
