@@ -124,7 +124,9 @@ def _sqlite(file: Path) -> dict[str, object]:
             # writer is refused at once by SQLite, whatever the timeout.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
+            # A dropped text is overwritten in the file, not only forgotten.
+            "PRAGMA secure_delete=ON;",
         },
         # A file, not shared memory: several processes must see one test database.
         "TEST": {"NAME": file.with_name(f"test-{file.name}")},

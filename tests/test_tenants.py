@@ -67,7 +67,7 @@ def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
             assert (there.status_code, there.content) == (none.status_code, none.content), route
             assert there.status_code in (403, 404, 405), route
             tried += 1
-    assert tried == 18
+    assert tried >= 19
     assert Audit.objects.count() == 1
     assert Lease.objects.filter(ended_at__isnull=True).count() == 1
 
