@@ -31,7 +31,7 @@ test: $(DEV) ## run every test on SQLite, then those marked `database` on Postgr
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots
 
-lint: $(DEV) ## check style, types, storeys, migrations, settings and the Dockerfile
+lint: $(DEV) ## check style, types, storeys, migrations, settings, Dockerfile and compose.yaml
 	@$(PY) -m ruff check --quiet
 	@$(PY) -m ruff format --check --quiet
 	@$(VENV)/bin/lint-imports --no-logo
@@ -39,6 +39,7 @@ lint: $(DEV) ## check style, types, storeys, migrations, settings and the Docker
 	@$(PY) manage.py makemigrations --check --dry-run
 	@$(PY) -W error manage.py check
 	@$(VENV)/bin/hadolint Dockerfile
+	@$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 
 lock: $(DEV) ## write requirements*.txt anew from requirements*.in
 	@UV=$(VENV)/bin/uv bin/lock
