@@ -1,3 +1,5 @@
+from ipaddress import ip_address
+
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
@@ -10,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from core.errors import Problem
 
 TOO_MANY_TRIES = 429
+NO_ADDRESS = "::"  # of a socket, or of a header that holds none: all of these count as one
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -39,9 +42,13 @@ def locked_out(request: HttpRequest, *_: object) -> HttpResponse:
 
 def client_address(request: HttpRequest) -> str:
     """Whose attempt it is. Behind our proxy, what that proxy saw: it appends to what a visitor may have invented."""
-    if settings.BEHIND_TLS_PROXY and (chain := request.headers.get("X-Forwarded-For")):
-        return chain.rpartition(",")[2].strip()
-    return str(request.META.get("REMOTE_ADDR", ""))
+    seen = str(request.META.get("REMOTE_ADDR", ""))
+    if settings.BEHIND_TLS_PROXY:
+        seen = request.headers.get("X-Forwarded-For", seen).rpartition(",")[2].strip()
+    try:
+        return str(ip_address(seen))
+    except ValueError:
+        return NO_ADDRESS
 
 
 def _template(request: HttpRequest) -> str:

@@ -95,3 +95,11 @@ def test_behind_the_proxy_the_address_is_what_the_proxy_saw(lead: Author, settin
 def test_without_a_proxy_a_visitor_cannot_invent_an_address(lead: Author) -> None:
     found = [attempt(f"guess-{n}", HTTP_X_FORWARDED_FOR=f"203.0.113.{n}").status_code for n in range(LIMIT)]
     assert found[-1] == 429
+
+
+@pytest.mark.parametrize("chain", ["unknown", "192.0.2.9:4711", "", "' OR 1=1", "::ffff:192.0.2.9, "])
+def test_what_is_no_address_counts_as_one_and_breaks_nothing(lead: Author, settings: Any, chain: str) -> None:
+    settings.BEHIND_TLS_PROXY = True
+    found = [attempt(f"guess-{n}", HTTP_X_FORWARDED_FOR=chain).status_code for n in range(LIMIT)]
+    assert found == [200] * (LIMIT - 1) + [429]
+    assert attempt(password=PASSWORD, HTTP_X_FORWARDED_FOR="192.0.2.10").status_code == 302
