@@ -2,7 +2,7 @@
 #   worker:   celery -A config worker -B -s /var/lib/tertium/beat-schedule --pool threads --concurrency 2 --loglevel INFO
 #             (one worker with -B, which keeps the clock; further ones without it; with the health check off)
 #   upgrade:  python manage.py migrate    (once per release, before the new web server starts)
-# Needs at run time: SECRET_KEY or SECRET_KEY_FILE, ALLOWED_HOSTS, DATABASE_URL, REDIS_URL (see .env.example), and a
+# Needs at run time: SECRET_KEY or SECRET_KEY_FILE, ALLOWED_HOSTS, BEHIND_TLS_PROXY, DATABASE_URL, REDIS_URL (see .env.example), and a
 # buffering proxy in front: the server's workers take one request at a time.
 
 # The tag is pinned to the minor version; pin its digest too in the registry that you build from.

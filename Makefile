@@ -12,7 +12,7 @@ TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/
 .DEFAULT_GOAL := help
 PORT ?= 8000
 
-.PHONY: help run demo screenshots test lint lock clean
+.PHONY: help run demo screenshots test lint lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,7 +31,7 @@ test: $(DEV) ## run every test on SQLite, then those marked `database` on Postgr
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots
 
-lint: $(DEV) ## check style, types, storeys, migrations, settings and the Dockerfile
+lint: $(DEV) ## check style, types, storeys, migrations, settings, Dockerfile and compose.yaml
 	@$(PY) -m ruff check --quiet
 	@$(PY) -m ruff format --check --quiet
 	@$(VENV)/bin/lint-imports --no-logo
@@ -39,9 +39,13 @@ lint: $(DEV) ## check style, types, storeys, migrations, settings and the Docker
 	@$(PY) manage.py makemigrations --check --dry-run
 	@$(PY) -W error manage.py check
 	@$(VENV)/bin/hadolint Dockerfile
+	@$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 
 lock: $(DEV) ## write requirements*.txt anew from requirements*.in
 	@UV=$(VENV)/bin/uv bin/lock
+
+audit: $(DEV) ## ask the advisory database about every locked package (needs the network)
+	@UV=$(VENV)/bin/uv bin/audit
 
 clean: ## remove what tools left behind; keeps .venv, and var/ with your data
 	@rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -17,7 +17,7 @@ from adjudication.models import Draft, Item, Lease, LeaseEnd, Presentation, Revi
 from adjudication.reasons import DESK_REASONS
 from core.models import Project
 from judges.models.cases import Artifact
-from judges.services.texts import texts_of
+from judges.services.texts import texts_shown
 
 CANNOT = "cannot"  # the form's value for *cannot judge*; a label's value is its place on the scale
 POSITIONS = {1: ("only",), 2: ("left", "right")}
@@ -108,7 +108,7 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None) ->
     """One item as its holder may see it."""
     item, rubric = lease.item, lease.item.queue.rubric
     artifacts = _in_order(item, presentation)
-    texts = texts_of(
+    texts = texts_shown(
         project=item.queue.project,
         hashes=[item.case.input_hash, *(sha256 for artifact in artifacts for _, sha256 in artifact.parts)],
     )
@@ -282,7 +282,7 @@ def _own_labels(review: Review) -> tuple[tuple[str, str], ...]:
 
 def _excerpts(project: Project, items: Iterable[Item]) -> dict[int, str]:
     hashes = {item.pk: item.case.input_hash for item in items}
-    texts = texts_of(project=project, hashes=hashes.values())
+    texts = texts_shown(project=project, hashes=hashes.values())
     return {item: _excerpt(texts[sha256]) for item, sha256 in hashes.items()}
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.fields.json import KT
 
-from adjudication.models import ItemState, Label, Reference, Settlement, SlotKind
+from adjudication.models import ItemState, Label, Queue, Reference, Settlement, SlotKind
 from audits.models import Audit, AuditState, Look
 from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
@@ -170,6 +170,28 @@ def last_look(audit: Audit) -> Look | None:
 def is_closed(look: Look | None) -> bool:
     """Whether this look ended its audit: `monitored` is final once, and what comes later needs a new plan."""
     return look is not None and look.final and look.result["policy"] == "monitored"
+
+
+def look_is_due(audit: Audit) -> bool:
+    """Whether something was settled, or drawn, since the last look. A final look closes a monitored audit."""
+    last = last_look(audit)
+    if is_closed(last):
+        return False
+    registered = audit.registrations.aggregate(last=Max("n"))["last"]
+    settled = settled_number(audit)
+    if not registered or not settled:
+        return False
+    return last is None or settled > last.watermark or registered > last.registration.n
+
+
+def settled_number(audit: Audit) -> int:
+    """The number of the last settlement, as committed now."""
+    return Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
+
+
+def audits_with_due_looks() -> list[Audit]:
+    """What the sweeper asks: audits whose message was lost."""
+    return [audit for audit in Audit.objects.filter(state=AuditState.REGISTERED) if look_is_due(audit)]
 
 
 def require_registered(audit: Audit) -> Audit:

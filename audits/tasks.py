@@ -42,8 +42,9 @@ def jobs_sweep() -> None:
 @shared_task
 def looks_sweep() -> None:
     """Find what a lost message would have started."""
+    from audits.selectors import audits_with_due_looks
     from audits.services.charts import audits_without_chart, chart_bring_up_to_date
-    from audits.services.looks import audits_with_due_looks, looks_bring_up_to_date
+    from audits.services.looks import looks_bring_up_to_date
 
     for audit in audits_with_due_looks():
         looks_bring_up_to_date(audit=audit, clock=timezone.now)

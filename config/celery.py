@@ -6,7 +6,8 @@ from threading import Thread
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_process_init, worker_ready
+from celery.signals import task_postrun, worker_init, worker_process_init, worker_ready
+from django.core.exceptions import ImproperlyConfigured
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -25,5 +26,18 @@ def _load_heavy_modules() -> None:
         import_module(module)
 
 
+def refuse_to_start(**_: Any) -> None:
+    try:
+        import_module("core.checks").refuse_unguarded()
+    except ImproperlyConfigured as error:
+        raise SystemExit(str(error)) from error  # any other exception, Celery would log, and go on
+
+
+def count(**ended: Any) -> None:
+    import_module("config.metrics").task_count(**ended)
+
+
+worker_init.connect(refuse_to_start)
+task_postrun.connect(count)
 worker_ready.connect(load_ahead)  # the worker itself, where its pool is of threads
 worker_process_init.connect(load_ahead)  # each process of a prefork pool

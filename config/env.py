@@ -26,8 +26,21 @@ def whole_number(name: str, default: int) -> int:
     return int(value)
 
 
-def words(name: str, default: str) -> list[str]:
-    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+def hosts(name: str, default: str) -> list[str]:
+    """Host names with commas between; a port or a scheme would match no request, and say so to nobody."""
+    found = [host.strip() for host in os.environ.get(name, default).split(",") if host.strip()]
+    for host in found:
+        if "/" in host or host.rpartition("]")[2].count(":"):
+            raise ImproperlyConfigured(f"{name} has {host!r}; allowed: host names alone, as in audit.example")
+    return found
+
+
+def base_path(name: str) -> str:
+    """The path under which a proxy shows us, or nothing where we have a host of our own."""
+    path = os.environ.get(name, "")
+    if path and (not path.startswith("/") or path.endswith("/") or "//" in path):
+        raise ImproperlyConfigured(f"{name} is {path!r}; allowed: a path as in /tertium, or nothing")
+    return path
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
@@ -35,6 +48,12 @@ def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         raise ImproperlyConfigured(f"{name} is {value!r}; allowed: {', '.join(allowed)}")
     return value
+
+
+def require_said(name: str, meaning: str) -> None:
+    """Refuse to guess what an installation has to say itself."""
+    if name not in os.environ:
+        raise ImproperlyConfigured(f"{name} is not set; required in production: {meaning}")
 
 
 def folder(path: Path) -> Path:
@@ -105,7 +124,9 @@ def _sqlite(file: Path) -> dict[str, object]:
             # writer is refused at once by SQLite, whatever the timeout.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
+            # A dropped text is overwritten in the file, not only forgotten.
+            "PRAGMA secure_delete=ON;",
         },
         # A file, not shared memory: several processes must see one test database.
         "TEST": {"NAME": file.with_name(f"test-{file.name}")},

@@ -1,5 +1,6 @@
 """Settings, all from the environment. The defaults are the embedded set-up: one machine, one folder."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -16,7 +17,9 @@ PRODUCTION = env.flag("TERTIUM_PRODUCTION", False)
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured("DEBUG is True; allowed in production: False")
 
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1")
+BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", False)
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", "localhost,127.0.0.1")
+SHORTEST_KEY = 32
 SECRET_KEY = env.secret("SECRET_KEY") or "embedded-default-for-one-machine-only"
 _this_machine_only = {"localhost", "127.0.0.1", "[::1]"}.issuperset(ALLOWED_HOSTS)
 # The default is public: whoever can reach the server could sign a session with it.
@@ -26,12 +29,21 @@ if (PRODUCTION or not _this_machine_only) and not env.secret("SECRET_KEY"):
         "and wherever ALLOWED_HOSTS names more than this machine"
     )
 
+if PRODUCTION:
+    env.require_said("ALLOWED_HOSTS", "the host names that people type")
+    env.require_said("BEHIND_TLS_PROXY", "True behind a proxy that speaks TLS, False where this server does")
+    if len(SECRET_KEY) < SHORTEST_KEY:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY has {len(SECRET_KEY)} characters; allowed in production: at least {SHORTEST_KEY}, at random"
+        )
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "django_htmx",
     "config",
     "core",
@@ -47,10 +59,12 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "core.sessions.SessionLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "core.middleware.Problems",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -70,9 +84,13 @@ TEMPLATES = [
     }
 ]
 
+# A proxy that shows us under a path takes it off before it asks us; what we answer with has it again.
+BASE_PATH = env.base_path("TERTIUM_BASE_PATH")
+FORCE_SCRIPT_NAME = BASE_PATH or None
+
 # Files are served from where they lie, compressed on the way by whatever stands in front: nothing has to be collected
 # before the first start.
-STATIC_URL = "static/"
+STATIC_URL = f"{BASE_PATH}/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 
@@ -81,18 +99,32 @@ LOGIN_REDIRECT_URL = "home"
 # Cookies know no port: two installations on one machine would sign each other's people out.
 SESSION_COOKIE_NAME = "tertium_session"
 CSRF_COOKIE_NAME = "tertium_csrf"
-SESSION_COOKIE_AGE = 7 * 24 * 60 * 60
+SESSION_IDLE_SECONDS = 60 * env.whole_number("TERTIUM_SESSION_IDLE_MINUTES", 8 * 60)
+SESSION_ABSOLUTE_SECONDS = SESSION_COOKIE_AGE = 60 * 60 * env.whole_number("TERTIUM_SESSION_HOURS", 7 * 24)
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{BASE_PATH}/"
 # In a cookie, a message would meet the next person at this browser.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+# Failures count by account, whatever the address, and by address, whatever the account. A success forgives none:
+# whoever guesses could sign in as themselves in between.
+AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_CLIENT_IP_CALLABLE = "core.signin.client_address"
+AXES_LOCKOUT_CALLABLE = "core.signin.locked_out"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = AXES_VERBOSE = False
 # Believed only where a proxy stands in front that sets it itself: anybody else can send it too.
-if env.flag("BEHIND_TLS_PROXY", False):
+if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = 30 * 24 * 60 * 60 if PRODUCTION else 0
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -156,16 +188,25 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-looks": {"task": "audits.tasks.looks_sweep", "schedule": 15.0},
+    "clear-sessions": {"task": "core.tasks.sessions_clear", "schedule": 24 * 60 * 60.0},
     "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
 }
 
+# Opens /metrics to whoever sends it as a bearer token.
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+
 _log_level = env.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+_log_format = env.choice("LOG_FORMAT", "line", ["line", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "core.logs.LineFormatter"}, "json": {"()": "core.logs.JsonFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": _log_format}},
     "root": {"handlers": ["stderr"], "level": _log_level},
-    # Answers of 4xx are the visitor's affair; who was refused what, core.access says.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {
+        # Answers of 4xx are the visitor's affair; who was refused what, core.access says.
+        "django.request": {"level": "ERROR"},
+        # At DEBUG it writes every query with its values.
+        "django.db.backends": {"level": "INFO"},
+    },
 }

@@ -7,9 +7,15 @@ from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+# Models load only after the application's set-up.
+from core.access import refuse_undeclared  # noqa: E402
+from core.bodies import whole_bodies  # noqa: E402
+from core.checks import refuse_unguarded  # noqa: E402
+
+application = whole_bodies(_django)
 
 # Loads every view now, rather than in the first visitor's time, and stops the start where one is undeclared.
-from core.access import refuse_undeclared  # noqa: E402 -- models load only after the application's set-up
-
 refuse_undeclared(get_resolver().url_patterns)
+refuse_unguarded()

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_in
 from django.core import checks
 from django.db import connections
 from django.db.models.signals import post_migrate, pre_migrate
@@ -25,7 +26,9 @@ class CoreConfig(AppConfig):
 
     def ready(self) -> None:
         from core.checks import every_view_says_who_may_see_it
+        from core.sessions import session_begin
 
         checks.register(every_view_says_who_may_see_it, checks.Tags.urls)
         pre_migrate.connect(_step_aside_for_migrations, sender=self, dispatch_uid="append-only-triggers-aside")
+        user_logged_in.connect(session_begin, dispatch_uid="session-limits")
         post_migrate.connect(_install_after_migrate, dispatch_uid="append-only-triggers")

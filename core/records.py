@@ -101,6 +101,13 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     return [name for name in wanted if name not in present]
 
 
+def unguarded_tables(connection: BaseDatabaseWrapper) -> list[str]:
+    """Tables that are there without the triggers that should protect them."""
+    existing, missing = set(connection.introspection.table_names()), set(missing_triggers(connection))
+    tables = (model._meta.db_table for model in protected_models())
+    return [table for table in tables if table in existing and missing & set(_names(connection.vendor, table))]
+
+
 def _names(vendor: str, table: str) -> list[str]:
     events = ["update", "delete"] if vendor == "sqlite" else ["change", "truncate"]
     return [f"append_only_{event}_{table}" for event in events]

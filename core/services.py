@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from axes.models import AccessAttempt
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from core.errors import Problem, Refused
+from core.errors import InputError, Problem, Refused
 from core.models import Author, AuthorKind, Membership, Project, Role
 
 OPERATOR = "operator"
@@ -51,12 +56,34 @@ def _project_forget(actor: Author) -> None:
 
 
 @transaction.atomic
-def member_add(*, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER) -> Author:
-    """A member with one role, and the author under whose pseudonym their labels stand."""
-    user, _ = get_user_model().objects.get_or_create(username=username)
+def member_add(
+    *, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER, pseudonym: str = ""
+) -> Author:
+    """A member with one role, and the author under whose pseudonym (else: account's name) their labels stand.
+
+    Whoever comes back keeps the pseudonym they had.
+    """
+    if (
+        pseudonym
+        and Author.objects.filter(project=project, pseudonym=pseudonym).exclude(user__username=username).exists()
+    ):
+        raise Refused(
+            Problem("somebody else has this pseudonym in the project", value=pseudonym, allowed="another one")
+        )
+    user, _ = get_user_model().objects.get_or_create(username=username, defaults={"password": make_password(None)})
     Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
-    author, _ = Author.objects.get_or_create(project=project, user=user, defaults={"pseudonym": username, "kind": kind})
+    author, _ = Author.objects.get_or_create(
+        project=project, user=user, defaults={"pseudonym": pseudonym or username, "kind": kind}
+    )
     return author
+
+
+def pseudonym_free(project: Project) -> str:
+    """A pseudonym that says nothing about anybody."""
+    number = Author.objects.filter(project=project, kind=AuthorKind.MEMBER).count() + 1
+    while Author.objects.filter(project=project, pseudonym=f"person {number}").exists():
+        number += 1
+    return f"person {number}"
 
 
 @transaction.atomic
@@ -66,9 +93,23 @@ def member_remove(*, author: Author) -> None:
 
 
 @transaction.atomic
+def account_remove(*, user: AbstractUser) -> list[Author]:
+    """The person leaves the installation. Their account and memberships go, and their attempts to sign in; every label
+    stays under its author, who from now on is nobody in particular. The authors come back."""
+    authors = list(Author.objects.filter(user=user).select_related("project"))
+    AccessAttempt.objects.filter(username=user.get_username()).delete()
+    user.delete()
+    return authors
+
+
+@transaction.atomic
 def password_set(*, author: Author, password: str) -> None:
     if author.user is None:
         raise Refused(Problem(f"{author} has no account"))
+    try:
+        validate_password(password, author.user)
+    except ValidationError as error:
+        raise InputError(Problem(" ".join(error.messages), key="password")) from error
     author.user.set_password(password)
     author.user.save(update_fields=["password"])
 

@@ -1,6 +1,7 @@
 """What every test may rely on: a database of its own, and services that start when a test asks for them."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from celery import Celery
@@ -62,6 +63,12 @@ def worker(broker: str, django_db_setup: None, tmp_path_factory: pytest.TempPath
     environment = {"DATABASE_URL": database_url(connections["default"].settings_dict)}
     with embedded_worker(tmp_path_factory.mktemp("worker"), broker=broker, environment=environment) as node:
         yield node
+
+
+@pytest.fixture
+def quick_passwords(settings: Any) -> None:
+    """For tests that sign in often: half a second for each attempt is what the real hashing is for."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def _use_broker(patch: pytest.MonkeyPatch, url: str) -> None:

@@ -8,14 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import Q
 
-from adjudication.models import Queue
 from audits.frames import pool_of, slice_pools_of
-from audits.models import Audit, AuditState, Look
+from audits.models import Audit, Look
 from audits.plans import estimate_arguments, has_stopped, target_half_width
 from audits.secondary import secondary_findings, slice_findings
-from audits.selectors import is_closed, last_look
+from audits.selectors import look_is_due, settled_number
 from audits.stats.estimate import estimate
 from audits.stats.remaining import remaining_audit
 from core.version import VERSION
@@ -46,28 +45,6 @@ def looks_bring_up_to_date(*, audit: Audit, clock: Clock) -> int:
     return made
 
 
-def look_is_due(audit: Audit) -> bool:
-    """Whether something was settled, or drawn, since the last look. A final look closes a monitored audit."""
-    last = last_look(audit)
-    if is_closed(last):
-        return False
-    registered = audit.registrations.aggregate(last=Max("n"))["last"]
-    settled = _settled(audit)
-    if not registered or not settled:
-        return False
-    return last is None or settled > last.watermark or registered > last.registration.n
-
-
-def _settled(audit: Audit) -> int:
-    """The number of the last settlement, as committed now."""
-    return Queue.objects.values_list("settled", flat=True).get(pk=audit.queue_id)
-
-
-def audits_with_due_looks() -> list[Audit]:
-    """What the sweeper asks: audits whose message was lost."""
-    return [audit for audit in Audit.objects.filter(state=AuditState.REGISTERED) if look_is_due(audit)]
-
-
 def _take(audit: Audit, token: str, now: datetime) -> bool:
     free = Q(look_taker="") | Q(look_taken_at__lt=now - TAKEN_FOR)
     return Audit.objects.filter(free, pk=audit.pk).update(look_taker=token, look_taken_at=now) == 1
@@ -75,7 +52,7 @@ def _take(audit: Audit, token: str, now: datetime) -> bool:
 
 def _look_make(audit: Audit, now: datetime) -> Look | None:
     # The watermark is read before the labels: whatever it counts has been committed.
-    watermark, registration = _settled(audit), audit.registrations.latest("n")
+    watermark, registration = settled_number(audit), audit.registrations.latest("n")
     pool = pool_of(audit, watermark=watermark, registration=registration.n)
     half_width = target_half_width(audit.plan)
     estimated = estimate(pool, **estimate_arguments(audit.plan), half_width=half_width)

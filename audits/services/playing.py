@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from audits.models import Audit
-from audits.services.looks import look_is_due
+from audits.selectors import look_is_due
 from audits.services.simulating import SimulatedReviewer, reviews_simulate
 from audits.synthetic import synthetic_cases
 from core.errors import Problem, Refused

@@ -3,7 +3,7 @@
 import re
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +22,20 @@ PREVIEW = "-preview-"  # between the project's number and a random name
 PREVIEW_KEPT = 24 * 60 * 60  # seconds
 PREVIEW_NAME = re.compile(r"[0-9]+-preview-[A-Za-z0-9_-]{20,}")
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
+
+
+def too_large(size: int) -> Problem | None:
+    """What is wrong with an upload, or with the files of a manifest, of this many bytes; in page and command alike."""
+    limit = settings.UPLOAD_LIMIT
+    if size <= limit:
+        return None
+    return Problem("the upload is too large", value=f"{size:,} bytes", allowed=f"at most {limit:,} bytes")
+
+
+def require_within_limit(paths: Iterable[Path]) -> None:
+    """The same for files that a command reads from where they lie."""
+    if problem := too_large(sum(path.stat().st_size for path in set(paths))):
+        raise InputError(problem)
 
 
 def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], actor: Author, now: datetime) -> Job:

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -10,10 +9,10 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from audits.pages import upload_context
-from audits.services.uploads import intake_ask
+from audits.services.uploads import intake_ask, too_large
 from audits.views.access import for_leads
 from core.access import ProjectRequest
-from core.errors import InputError, Problem
+from core.errors import InputError
 
 TOO_LARGE, BAD_INPUT = 413, 422
 DRAINED = 64 * 2**20  # a browser that is still sending would not read the answer
@@ -25,12 +24,10 @@ def within_limit(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     @wraps(view)
     def limited(request: ProjectRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         size = int(request.headers.get("Content-Length") or 0)
-        if size <= settings.UPLOAD_LIMIT:
+        problem = too_large(size)
+        if problem is None:
             return view(request, *args, **kwargs)
         request.read(min(size, DRAINED))
-        problem = Problem(
-            "the upload is too large", value=f"{size:,} bytes", allowed=f"at most {settings.UPLOAD_LIMIT:,} bytes"
-        )
         context = upload_context(request.project.name, (problem,))
         return render(request, "audits/new.html", context, status=TOO_LARGE)
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, Sum
+from django.db.models.functions import Length
 
 from core.errors import Problem, Refused
 from core.identity import text_hash
@@ -24,6 +26,7 @@ WORTH_COMPRESSING = 2048  # bytes; below, setting a compressor up takes longer t
 REMEMBERED = 100_000
 SPOOLED = 1_000_000  # texts, after which they are stored
 DIGEST = 32
+DROPPED = "This text was dropped by the project's retention; only its hash is kept."
 
 
 class IncomingTexts:
@@ -91,14 +94,44 @@ class IncomingTexts:
 def texts_of(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
     """Texts by hash. One that retention has dropped is refused by its hash."""
     wanted = list(dict.fromkeys(hashes))
+    found = _found(project, wanted)
+    dropped = [sha256 for sha256 in wanted if sha256 not in found]
+    if dropped:
+        raise Refused(Problem("the text was dropped by retention; its hash remains", value=dropped[0]))
+    return found
+
+
+def texts_shown(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
+    """Texts by hash, for pages: a sentence stands where retention has dropped one."""
+    wanted = list(dict.fromkeys(hashes))
+    return dict.fromkeys(wanted, DROPPED) | _found(project, wanted)
+
+
+def texts_drop(*, project: Project, hashes: Iterable[str]) -> int:
+    """Drop the texts, in short transactions, so that others' writes pass between them; how many were there."""
+    wanted, dropped = sorted(hashes), 0
+    for start in range(0, len(wanted), LARGEST_QUERY):
+        rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
+        dropped += rows.delete()[0]
+    return dropped
+
+
+def texts_measure(*, project: Project, hashes: Iterable[str]) -> tuple[int, int]:
+    """How many of the texts are there, and the bytes that they take."""
+    wanted, number, size = sorted(hashes), 0, 0
+    for start in range(0, len(wanted), LARGEST_QUERY):
+        rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
+        found = rows.aggregate(number=Count("pk"), size=Sum(Length("content")))
+        number, size = number + found["number"], size + (found["size"] or 0)
+    return number, size
+
+
+def _found(project: Project, wanted: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for start in range(0, len(wanted), LARGEST_QUERY):
         rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
         for sha256, content in rows.values_list("sha256", "content"):
             found[sha256] = zlib.decompress(bytes(content)).decode("utf-8", "surrogatepass")
-    dropped = [sha256 for sha256 in wanted if sha256 not in found]
-    if dropped:
-        raise Refused(Problem("the text was dropped by retention; its hash remains", value=dropped[0]))
     return found
 
 

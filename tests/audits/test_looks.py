@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from adjudication.services.settlements import item_settle
 from audits.models import Audit, Draw, Look
-from audits.selectors import is_closed, last_look
-from audits.services.looks import TAKEN_FOR, audits_with_due_looks, look_is_due, looks_bring_up_to_date
+from audits.selectors import audits_with_due_looks, is_closed, last_look, look_is_due
+from audits.services.looks import TAKEN_FOR, looks_bring_up_to_date
 from audits.services.registering import audit_extend, audit_register
 from audits.tasks import look_due, looks_sweep
 from core.errors import Refused

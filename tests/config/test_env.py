@@ -34,9 +34,9 @@ def test_choice_refuses_another_word(monkeypatch: pytest.MonkeyPatch) -> None:
         env.choice("LOG_LEVEL", "INFO", ["INFO", "ERROR"])
 
 
-def test_words_drops_spaces_and_empty_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOWED_HOSTS", " a.example, ,b.example,")
-    assert env.words("ALLOWED_HOSTS", "") == ["a.example", "b.example"]
+def test_hosts_drops_spaces_and_empty_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", " a.example, ,b.example,[::1]")
+    assert env.hosts("ALLOWED_HOSTS", "") == ["a.example", "b.example", "[::1]"]
 
 
 def test_secret_is_read_from_the_named_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,6 +100,9 @@ def started(**environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=kept | environment, capture_output=True, text=True, check=False)
 
 
+SAID = {"ALLOWED_HOSTS": "audit.example", "BEHIND_TLS_PROXY": "True", "SECRET_KEY": "k" * 32}
+
+
 @pytest.mark.parametrize("setting", [{"TERTIUM_PRODUCTION": "True"}, {"ALLOWED_HOSTS": "localhost,audit.example"}])
 def test_without_a_secret_key_nothing_but_this_machine_is_served(tmp_path: Path, setting: dict[str, str]) -> None:
     refused = started(TERTIUM_VAR=str(tmp_path), **setting)
@@ -108,7 +111,23 @@ def test_without_a_secret_key_nothing_but_this_machine_is_served(tmp_path: Path,
         "django.core.exceptions.ImproperlyConfigured: SECRET_KEY is not set; it, or SECRET_KEY_FILE, is required "
         "in production, and wherever ALLOWED_HOSTS names more than this machine"
     )
-    assert started(TERTIUM_VAR=str(tmp_path), SECRET_KEY="long", **setting).returncode == 0
+    assert started(TERTIUM_VAR=str(tmp_path), **SAID | setting).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ({"ALLOWED_HOSTS": None}, "ALLOWED_HOSTS is not set; required in production: the host names that people type"),
+        ({"BEHIND_TLS_PROXY": None}, "BEHIND_TLS_PROXY is not set; required in production: True behind a proxy that"),
+        ({"SECRET_KEY": "k" * 31}, "SECRET_KEY has 31 characters; allowed in production: at least 32, at random"),
+    ],
+)
+def test_production_refuses_to_start_with_defaults(tmp_path: Path, setting: dict[str, str | None], says: str) -> None:
+    said = {name: value for name, value in (SAID | setting).items() if value is not None}
+    start = started(TERTIUM_PRODUCTION="True", TERTIUM_VAR=str(tmp_path), **said)
+    assert start.returncode == 1
+    assert f"ImproperlyConfigured: {says}" in start.stderr.splitlines()[-1]
+    assert started(TERTIUM_PRODUCTION="True", TERTIUM_VAR=str(tmp_path), **SAID).returncode == 0
 
 
 def test_production_with_debug_does_not_start(tmp_path: Path) -> None:
@@ -137,7 +156,7 @@ def test_settings_load_without_the_heavy_libraries(tmp_path: Path) -> None:
 
 def test_every_variable_that_config_reads_stands_in_the_example() -> None:
     source = "\n".join(file.read_text() for file in (ROOT / "config").glob("*.py"))
-    plain = set(re.findall(r'env\.(?:text|flag|words|choice|whole_number)\(\s*"([A-Z_]+)"', source))
+    plain = set(re.findall(r'env\.(?:text|flag|hosts|base_path|choice|whole_number)\(\s*"([A-Z_]+)"', source))
     secret = set(re.findall(r'env\.secret\(\s*"([A-Z_]+)"', source))
     example = set(re.findall(r"^#? ?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert plain | secret | {f"{name}_FILE" for name in secret} == example

@@ -13,6 +13,7 @@ from django.utils import timezone
 from audits.management.base import AuditCommand
 from audits.models import Audit
 from audits.services.importing import Scope, reviews_import
+from audits.services.uploads import require_within_limit
 from core.commands import Result
 from core.services import operator_of
 
@@ -35,6 +36,7 @@ class Command(AuditCommand):
         )
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
+        require_within_limit([options["file"]])
         scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
         report = reviews_import(
             audit=audit, paths=options["files"], scope=scope, actor=operator_of(audit.project), now=timezone.now()

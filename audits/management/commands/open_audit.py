@@ -12,6 +12,7 @@ from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
 from audits.models import AuditState
 from audits.services.opening import audit_open
+from audits.services.uploads import require_within_limit
 from core.commands import Command as Base
 from core.commands import Result
 from core.services import operator_for
@@ -28,6 +29,7 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         manifest = load_manifest(options["manifest"], files=options["files"])
+        require_within_limit([options["manifest"], *manifest.paths.values()])
         with operator_for(project=manifest.project, now=timezone.now()) as actor:
             opened = audit_open(manifest=manifest, actor=actor, now=timezone.now(), progress=with_bar)
         files = [reading.as_dict() for reading in opened.files]

@@ -11,8 +11,7 @@ from audits.management.lines import cells_line, progress_lines
 from audits.models import Audit, AuditState
 from audits.plans import target_half_width
 from audits.progress import progress_of
-from audits.selectors import known_cells, last_look
-from audits.services.looks import look_is_due
+from audits.selectors import known_cells, last_look, look_is_due
 from core.commands import Result
 
 

@@ -1,11 +1,14 @@
 """A manifest and its files, sent by a browser: taken in by a worker, or refused with everything that is wrong."""
 
+import html
+import re
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client
 
@@ -13,6 +16,7 @@ from audits.models import Audit, Job, JobState
 from audits.services.jobs import jobs_unattended
 from audits.services.working import job_run
 from audits.synthetic import synthetic_project
+from core.bodies import whole_bodies
 from core.models import Event, Project
 from judges.models import CaseSet
 from tests.audits.views.conftest import CASES, NOW, People
@@ -209,3 +213,43 @@ def test_fault_of_ours_is_called_one(lead: Client, sent: Path, monkeypatch: pyte
     job = run(Job.objects.get())
     assert (job.state, kept_files()) == (JobState.BROKEN, [])
     assert "This broke on our side" in lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+
+
+def sent_raw(client: Client, body: bytes, announced: int) -> int:
+    """The status of a form that announces so many bytes."""
+    environ = client._base_environ(
+        PATH_INFO="/p/alpha/audits/new",
+        REQUEST_METHOD="POST",
+        CONTENT_TYPE="multipart/form-data; boundary=b",
+        CONTENT_LENGTH=str(announced),
+        HTTP_X_CSRFTOKEN="t" * 32,
+    )
+    environ |= {"wsgi.input": BytesIO(body), "HTTP_COOKIE": f"{environ['HTTP_COOKIE']}; tertium_csrf={'t' * 32}"}
+    served = whole_bodies(lambda environ, _: [str(client.handler(environ).status_code).encode()])
+    return int(b"".join(served(environ, lambda *_: None)))
+
+
+@pytest.mark.parametrize("cut", [0, 1, 40, 100])
+def test_body_that_ends_before_its_announced_length_leaves_nothing(lead: Client, project: Project, cut: int) -> None:
+    """Cut between two rows, a file looks whole: only the announced length tells."""
+    rows = "".join(f"c{n},Yes\r\n" for n in range(50))
+    parts = [
+        f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="{file}"\r\n\r\n{text}\r\n'
+        for name, file, text in (("manifest", "m.yaml", "project: alpha"), ("files", "a.csv", f"id,label\r\n{rows}"))
+    ]
+    body = "".join([*parts, "--b--\r\n"]).encode()
+    whole = sent_raw(lead, body[: len(body) - cut], len(body))
+    assert whole == (400 if cut else 302)
+    assert (Job.objects.count(), kept_files() == []) == ((0, True) if cut else (1, False))
+
+
+def test_command_says_the_limit_in_the_words_of_the_page(lead: Client, sent: Path, settings: object) -> None:
+    settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
+    page = html.unescape(send(lead, sent).content.decode())
+    with pytest.raises(CommandError) as refused:
+        call_command("open_audit", sent / "manifest.yaml")
+    size = sum(path.stat().st_size for path in sent.iterdir() if path.name != "guideline.md")
+    assert str(refused.value) == f"the upload is too large (found '{size:,} bytes'); allowed: at most 1,000 bytes"
+    words = re.compile(r"the upload is too large \(found '[\d,]+ bytes'\); allowed: at most 1,000 bytes")
+    assert (words.search(page) is not None, words.fullmatch(str(refused.value)) is not None) == (True, True)
+    assert (refused.value.returncode, Audit.objects.count(), CaseSet.objects.count()) == (2, 0, 0)

@@ -1,0 +1,9 @@
+from celery import shared_task
+
+
+@shared_task
+def sessions_clear() -> None:
+    """Sessions whose time is over are of no use to anybody but a thief."""
+    from django.contrib.sessions.backends.db import SessionStore
+
+    SessionStore.clear_expired()

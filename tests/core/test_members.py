@@ -1,0 +1,108 @@
+"""People come and go; what they stated stays."""
+
+import json
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from adjudication.models import Label, Review, Settlement
+from audits.services.looks import looks_bring_up_to_date
+from audits.services.registering import audit_register
+from core.errors import InputError
+from core.models import Author, Membership, Role
+from core.services import password_set
+from tests import factories
+from tests.factories import NOW
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    call_command(*arguments, "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def test_new_member_can_sign_in_and_stands_under_a_pseudonym(capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(capsys, "add_member", "alpha", "ann.smith", "reviewer")
+    assert (said["pseudonym"], len(str(said["password"])) >= 20) == ("person 1", True)
+    answer = Client().post("/login", {"username": "ann.smith", "password": said["password"]})
+    assert answer.status_code == 302
+    assert run(capsys, "add_member", "alpha", "bob", "lead")["pseudonym"] == "person 2"
+
+
+def test_second_call_changes_the_role_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "add_member", "alpha", "ann", "reviewer", "--pseudonym", "heron")
+    assert run(capsys, "add_member", "alpha", "ann", "lead") == {
+        "project": "alpha",
+        "username": "ann",
+        "role": "lead",
+        "pseudonym": "heron",
+    }
+    assert (Membership.objects.get().role, Author.objects.get(kind="member").pseudonym) == ("lead", "heron")
+
+
+def test_pseudonym_of_somebody_else_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "add_member", "alpha", "ann", "reviewer", "--pseudonym", "heron")
+    with pytest.raises(CommandError, match="somebody else has this pseudonym in the project \\(found 'heron'\\)"):
+        call_command("add_member", "alpha", "bob", "reviewer", "--pseudonym", "heron")
+    assert not get_user_model().objects.filter(username="bob").exists()
+
+
+@pytest.mark.parametrize(
+    ("password", "why"),
+    [("short", "at least 12 characters"), ("password1234", "too common"), ("alpha-ann.smith", "too similar")],
+)
+def test_weak_password_is_refused_with_the_reason(password: str, why: str) -> None:
+    author = factories.make_person(factories.make_project("alpha"), "ann.smith", Role.REVIEWER)
+    with pytest.raises(InputError, match=f"^password: .*{why}"):
+        password_set(author=author, password=password)
+    assert not author.user.has_usable_password()
+
+
+@pytest.mark.parametrize("how", [["--project", "alpha"], ["--account"]], ids=["project", "account"])
+def test_removing_a_person_keeps_every_label_count_and_interval(
+    capsys: pytest.CaptureFixture[str], how: list[str]
+) -> None:
+    project = factories.make_project("alpha")
+    audit = factories.make_audit(factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    ann = factories.make_person(project, "ann")
+    for label in ("fail", "pass"):
+        factories.answer(audit.queue, ann, label)
+    looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+
+    def stands() -> list[object]:
+        rows = [list(model.objects.order_by("pk").values()) for model in (Author, Review, Label, Settlement)]
+        for author in rows[0]:
+            author.pop("user_id")
+        return [*rows, list(audit.looks.values("point", "low", "high", "labels", "result"))]
+
+    before = stands()
+    client = Client()
+    client.force_login(ann.user)
+    assert client.get("/p/alpha/work").status_code == 200
+    said = run(capsys, "remove_member", "alpha-ann", *how)
+    stay = [{"project": "alpha", "pseudonym": "alpha-ann"}]
+    assert said == {"username": "alpha-ann", "labels_stay_under": stay}
+    assert stands() == before
+    assert client.get("/p/alpha/work").status_code in (302, 404)
+    assert get_user_model().objects.filter(username="alpha-ann").exists() is (how != ["--account"])
+
+
+def test_person_who_comes_back_to_the_project_is_the_same_author(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "add_member", "alpha", "ann", "reviewer", "--pseudonym", "heron")
+    run(capsys, "remove_member", "ann", "--project", "alpha")
+    assert run(capsys, "add_member", "alpha", "ann", "reviewer")["pseudonym"] == "heron"
+
+
+def test_whoever_is_not_there_cannot_be_removed() -> None:
+    factories.make_person(factories.make_project("alpha"), "ann")
+    for how, says in (
+        (["zoe", "--account"], "there is no such account"),
+        (["alpha-ann", "--project", "beta"], "is no member of beta"),
+    ):
+        with pytest.raises(CommandError, match=says) as ended:
+            call_command("remove_member", *how)
+        assert ended.value.returncode == 2

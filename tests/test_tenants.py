@@ -1,0 +1,80 @@
+"""Two projects in one installation: whatever one has, a member of the other cannot tell it from nothing."""
+
+from uuid import uuid4
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from adjudication.models import Lease
+from audits.models import Audit, Job, JobKind
+from audits.services.looks import looks_bring_up_to_date
+from audits.services.registering import audit_register
+from core.models import Project, Role
+from tests import factories
+from tests.factories import NOW
+from tests.routes import Route, routes
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+METHODS = ("get", "post", "put", "patch", "delete")
+NO_SUCH_NAME, NO_SUCH_NUMBER = "no-such-audit", 999_999
+
+
+@pytest.fixture
+def other() -> dict[str, object]:
+    """A project with one of everything that an address can name: what it is called there."""
+    project = factories.make_project("other")
+    audit = factories.make_audit(factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    ann = factories.make_person(project, "ann")
+    factories.answer(audit.queue, ann)
+    looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+    lease = factories.claim(audit.queue, ann, timezone.now())
+    job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
+    return {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk}
+
+
+@pytest.fixture
+def project() -> Project:
+    return factories.make_project("mine")
+
+
+def missing(route: Route) -> dict[str, object]:
+    nothing = {"name": NO_SUCH_NAME, "look": NO_SUCH_NUMBER, "token": uuid4(), "number": NO_SUCH_NUMBER}
+    return {name: nothing[name] for name in route.converters if name in nothing}
+
+
+def ask(client: Client, method: str, url: str) -> HttpResponse:
+    """What a form would send goes along, so that it is the id that is answered and not the form."""
+    answer: HttpResponse = getattr(client, method)(url, {"reason": "too long"} if method == "post" else None)
+    return answer
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("role", Role)
+def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
+    project: Project, other: dict[str, object], role: Role, method: str
+) -> None:
+    client = Client()
+    client.force_login(factories.make_person(project, "m", role).user)
+    tried = 0
+    for route in routes():
+        if route.in_project and (nothing := missing(route)):
+            theirs = {name: other[name] for name in nothing}
+            there, none = (ask(client, method, route.url(project="mine", **ids)) for ids in (theirs, nothing))
+            assert (there.status_code, there.content) == (none.status_code, none.content), route
+            assert there.status_code in (403, 404, 405), route
+            tried += 1
+    assert tried >= 19
+    assert Audit.objects.count() == 1
+    assert Lease.objects.filter(ended_at__isnull=True).count() == 1
+
+
+def test_the_same_ids_are_there_for_their_own_people(other: dict[str, object]) -> None:
+    lead = Client()
+    lead.force_login(factories.make_person(Project.objects.get(name="other"), "lea", Role.LEAD).user)
+    for name in ("audits:integrity", "audits:plan", "audits:monitor", "audits:looks", "audits:job"):
+        route = next(route for route in routes() if route.name == name)
+        assert lead.get(route.url(project="other", **other)).status_code == 200, name
