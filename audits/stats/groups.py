@@ -31,9 +31,12 @@ class Group:
     answered: float = 1.0
 
     labels: int = field(init=False)
+    mean: float = field(init=False)  # of the labelled cases; not a number where there is none
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", sum(self.counts.values()))
+        labels = sum(self.counts.values())
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "mean", 0.0 if self.known else self._sum() / labels if labels else math.nan)
 
     @property
     def settled(self) -> int:
@@ -55,11 +58,8 @@ class Group:
         """N_h times the decidable share: never below `labels`, which the product of rounded shares can be."""
         return self.size * self.labels / self.settled if self.settled else math.inf
 
-    @cached_property
-    def mean(self) -> float:
-        if self.known:
-            return 0.0
-        return sum([value * count for value, count in self.counts.items()]) / self.labels
+    def _sum(self) -> float:
+        return sum([value * count for value, count in self.counts.items()])
 
     @cached_property
     def variance(self) -> float:

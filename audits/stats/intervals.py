@@ -127,13 +127,14 @@ def wilson_interval(count: float, n: float, size: float, z: float) -> Interval:
     p = count / n
     if n >= size:
         return Interval(p, p)
-    return Interval(*_wilson(p, _effective_n(n, size), z))
+    return Interval(*_wilson(p, z * z / (2 * _effective_n(n, size))))
 
 
-def _wilson(p: float, effective: float, z: float) -> tuple[float, float]:
-    half = z * z / (2 * effective)
-    spread = math.sqrt(2 * half * p * (1 - p) + half * half)
-    low, high = (p + half - spread) / (1 + 2 * half), (p + half + spread) / (1 + 2 * half)
+def _wilson(p: float, half: float) -> tuple[float, float]:
+    """Score limits, where `half` is z^2 / (2 n)."""
+    whole, middle = 1 + 2 * half, p + half
+    spread = math.sqrt(half * (2 * p * (1 - p) + half))
+    low, high = (middle - spread) / whole, (middle + spread) / whole
     return low if low > 0 else 0.0, high if high < 1 else 1.0
 
 
@@ -179,8 +180,8 @@ def paired_wilson_interval(plus: float, minus: float, n: float, size: float, z: 
     p, q = plus / n, minus / n
     if n >= size:
         return Interval(p - q, p - q)
-    r, effective = _correlation(p, q), _effective_n(n, size)
-    (low_p, high_p), (low_q, high_q) = _wilson(p, effective, z), _wilson(q, effective, z)
+    r, half = _correlation(p, q), z * z / (2 * _effective_n(n, size))
+    (low_p, high_p), (low_q, high_q) = _wilson(p, half), _wilson(q, half)
     low = p - q - _square_and_add(p - low_p, high_q - q, r)
     high = p - q + _square_and_add(high_p - p, q - low_q, r)
     return Interval(low if low > -1 else -1.0, high if high < 1 else 1.0)
