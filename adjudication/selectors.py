@@ -1,34 +1,74 @@
 """Reads of the desk: what waits for whom, and what they did."""
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models.functions import Coalesce
 
-from adjudication.models import Draft, Item, Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState, Withdrawal
+from adjudication.models import (
+    Bookmark,
+    Draft,
+    Item,
+    ItemArtifact,
+    KeyChoice,
+    Lease,
+    LeaseEnd,
+    Queue,
+    Review,
+    Skip,
+    Slot,
+    SlotKind,
+    SlotState,
+    Withdrawal,
+)
 from core.models import Author, Membership, Project, Role
 
 UNDO_WITHIN = timedelta(minutes=15)
 COUNTED_UP_TO = 1000
 
 
-def slots_open_to(author: Author, role: Role, slots: QuerySet[Slot]) -> QuerySet[Slot]:
-    """Those of the slots that are open, that nobody holds, and that this person may take in this role.
+def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue]:
+    """Queues with something open in them, each with `bookmark`: the rank that this person has come to."""
+    bookmark = Bookmark.objects.filter(queue=OuterRef("pk"), author=author)
+    return list(
+        Queue.objects.filter(Exists(Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)))
+        .filter(project=project, **where)
+        .annotate(bookmark=Coalesce(Subquery(bookmark.values("rank")), 0))
+        .select_related("rubric", "project")
+        .order_by("pk")
+    )
 
-    Nobody answers twice. Each comes with `was_skipped`: whether this person has passed the item on.
-    """
+
+def slots_open_to(author: Author, role: Role, queue: Queue, *, skipped: bool) -> QuerySet[Slot]:
+    """The queue's open slots that this person may take in this role, held by anybody or not: those of items that
+    they have passed on, or the others. Nobody answers an item twice, or holds two slots of it."""
     item = OuterRef("item")
     standing = Review.objects.filter(item=item, author=author, withdrawal__isnull=True)
+    passed_on = Q(Exists(Skip.objects.filter(item=item, author=author)))
     may = _reviews_open_to(author, role)
     if role == Role.ADJUDICATOR:
         # Settling is for whoever never reviewed the item, even where they took that answer back.
         reviewed = Review.objects.filter(item=item, author=author, kind=SlotKind.REVIEW)
         may |= Q(kind=SlotKind.ADJUDICATION) & ~Q(Exists(reviewed))
-    return (
-        slots.filter(may, state=SlotState.OPEN)
-        .filter(~Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True)))
-        .filter(~Exists(standing))
-        .annotate(was_skipped=Exists(Skip.objects.filter(item=item, author=author)))
+    holding = Lease.objects.filter(item=item, author=author, ended_at__isnull=True)
+    slots = Slot.objects.filter(may, queue=queue, state=SlotState.OPEN)
+    return slots.filter(~Exists(standing), ~Exists(holding)).filter(passed_on if skipped else ~passed_on)
+
+
+def is_held(**where: Any) -> Exists:
+    """Whether somebody holds the slot now."""
+    return Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True, **where))
+
+
+def leases_held(author: Author, **where: Any) -> QuerySet[Lease]:
+    """What this person has taken, the latest first: an item that came back to them goes before the one they had
+    begun, and what was only loaded ahead comes last."""
+    held = Lease.objects.filter(author=author, ended_at__isnull=True, **where)
+    return held.select_related("item__queue__rubric", "item__queue__project", "item__case", "slot").order_by(
+        "ahead", "-taken_at", "-pk"
     )
 
 
@@ -49,28 +89,27 @@ def _reviews_open_to(author: Author, role: Role) -> Q:
     return reviews & ~Q(Exists(answered)) & ~Q(Exists(held)) & ~Q(Exists(seen))
 
 
-def waiting_for(project: Project, author: Author, role: Role, kind: SlotKind) -> int:
+def waiting_for(queues: Iterable[Queue], author: Author, role: Role, kind: SlotKind) -> int:
     """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
-    held = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind, slot__state=SlotState.OPEN)
-    number = held.count()
-    for queue in Queue.objects.filter(project=project).order_by("pk"):
-        free = slots_open_to(author, role, Slot.objects.filter(queue=queue, kind=kind)).filter(was_skipped=False)
-        # From the end of the serving order: at its beginning lies what this person has answered already.
-        number += free.order_by("urgent", "-rank", "-n")[: COUNTED_UP_TO - number].count()
-        if number >= COUNTED_UP_TO:
-            break
+    number = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind).count()
+    for queue in queues:
+        free = slots_open_to(author, role, queue, skipped=False).filter(~is_held(), kind=kind)
+        for slots in (free.filter(urgent=True), free.filter(urgent=False, rank__gte=queue.bookmark)):
+            number += slots[: COUNTED_UP_TO - number].count()
+            if number >= COUNTED_UP_TO:
+                return number
     return number
 
 
-def waiting_count(project: Project, author: Author, role: Role) -> int:
+def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
     kinds = (SlotKind.ADJUDICATION, SlotKind.REVIEW) if role == Role.ADJUDICATOR else (SlotKind.REVIEW,)
-    return sum(waiting_for(project, author, role, kind) for kind in kinds)
+    return sum(waiting_for(queues, author, role, kind) for kind in kinds)
 
 
 def sent_count(author: Author) -> int:
     """Answers of theirs that stand. Counted apart, so that each count is one walk along an index."""
     given = Review.objects.filter(author=author).count()
-    return given - Withdrawal.objects.filter(review__author=author).count()
+    return given - Withdrawal.objects.filter(actor=author).count()
 
 
 def lease_of(author: Author, token: UUID) -> QuerySet[Lease]:
@@ -110,8 +149,25 @@ def undoable(author: Author, now: datetime) -> Lease | None:
     return last if last and last.slot.state == SlotState.DONE else None
 
 
+def key_choice_of(author: Author) -> KeyChoice:
+    """The keys that this person uses; those of the house where they have chosen none."""
+    return KeyChoice.objects.filter(author=author).first() or KeyChoice(author=author)
+
+
 def draft_of(item: Item, author: Author) -> Draft | None:
     return Draft.objects.filter(item=item, author=author).first()
+
+
+def was_begun(slot: Slot, *, by_others_than: int) -> bool:
+    """Whether somebody else had this slot in front of them until their time on it ran out."""
+    expired = Lease.objects.filter(slot=slot, end=LeaseEnd.EXPIRED, ahead=False)
+    return expired.exclude(author=by_others_than).exists()
+
+
+def shown_of(item: Item) -> Sequence[ItemArtifact]:
+    """What the item shows, with its artifacts, asked for once."""
+    prefetch_related_objects([item], Prefetch("shown", ItemArtifact.objects.select_related("artifact")))
+    return list(item.shown.all())
 
 
 def has_reviewer_left(item: Item) -> bool:
@@ -119,13 +175,12 @@ def has_reviewer_left(item: Item) -> bool:
 
     Adjudicators count where there are two: one of them is left for what may become a conflict.
     """
-    done = set(item.skips.values_list("author", flat=True)) | set(
-        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
-    )
-    members = Membership.objects.filter(project=item.queue.project_id)
+    project = item.queue.project_id
+    skipped = Skip.objects.filter(item=item, author=OuterRef("pk"))
+    answered = Review.objects.filter(item=item, author=OuterRef("pk"), withdrawal__isnull=True)
     for role, free in ((Role.REVIEWER, 0), (Role.ADJUDICATOR, 1)):
-        users = members.filter(role=role).values("user")
-        authors = Author.objects.filter(project=item.queue.project_id, user__in=users)
-        if authors.exclude(pk__in=done).count() > free:
+        users = Membership.objects.filter(project=project, role=role).values("user")
+        left = Author.objects.filter(~Exists(skipped), ~Exists(answered), project=project, user__in=users)
+        if left[: free + 1].count() > free:
             return True
     return False

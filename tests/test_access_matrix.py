@@ -20,6 +20,8 @@ ALL = set(Role)
 IN_PROJECT: dict[str, set[Role]] = {
     "project": ALL,
     "adjudication:work": DESK,
+    "adjudication:differences": DESK,
+    "adjudication:keys": DESK,
     "adjudication:review": DESK,
     "adjudication:send": DESK,
     "adjudication:draft": DESK,

@@ -34,6 +34,10 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
     An item that is settled already gets here when an answer was taken back and given anew: the decision
     in force stays until another one replaces it, as a further revision.
     """
+    unanswered = item.slots.filter(state=SlotState.OPEN).exists()
+    if unanswered and item.state == ItemState.OPEN:
+        _wait_for_another(item, actor, now)
+        return
     reviews = [review for review in _standing_reviews(item) if not review.surplus]
     decisions = {review.pk: _decision(review) for review in reviews}
     adjudications = [review for review in reviews if review.kind == SlotKind.ADJUDICATION]
@@ -42,10 +46,7 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
             item=item, how=SettlementHow.ADJUDICATED, decision=decisions[adjudications[-1].pk], actor=actor, now=now
         )
         return
-    if item.state == ItemState.CONFLICT:
-        return
-    if item.slots.filter(state=SlotState.OPEN).exists():
-        _wait_for_another(item, actor, now)
+    if unanswered or item.state == ItemState.CONFLICT:
         return
     first, *others = [decisions[review.pk] for review in reviews]
     if any(other != first for other in others):
@@ -82,14 +83,15 @@ def item_settle(*, item: Item, how: SettlementHow, decision: Decision, actor: Au
     if None in decision.values():
         how = SettlementHow.UNDERSPECIFIED
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
-    if item.state != ItemState.SETTLED:
+    before = _in_force(item) if item.state == ItemState.SETTLED else None
+    if before is None:
         item_move(item, ItemState.SETTLED)
-    elif (before := _in_force(item)) and (before.how, _references(before)) == (how, _given(decision)):
+    elif (before.how, _references(before)) == (how, _given(decision)):
         return before
     number = settlement_numbers(item.queue, 1)
     settlement = Settlement.objects.create(
         item=item,
-        revision=1 + (item.settlements.aggregate(last=Max("revision"))["last"] or 0),
+        revision=1 + (before.revision if before else 0),
         queue=item.queue,
         number=number,
         how=how,

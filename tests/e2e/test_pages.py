@@ -57,6 +57,7 @@ PAGES = [
     (None, "/login"),
     ("ann", "/p/p/work"),
     ("ann", "/p/p/review"),
+    ("ann", "/p/p/keys"),
     ("ada", "/p/p/review"),
     ("ada", "/p/p/work"),
     ("lea", "/p/p/"),
