@@ -1,10 +1,12 @@
 """Reads of the desk: what waits for whom, and what they did."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
@@ -13,6 +15,7 @@ from adjudication.models import (
     Draft,
     Item,
     ItemArtifact,
+    ItemState,
     KeyChoice,
     Lease,
     LeaseEnd,
@@ -27,7 +30,7 @@ from adjudication.models import (
 from core.models import Author, Membership, Project, Role
 
 UNDO_WITHIN = timedelta(minutes=15)
-COUNTED_UP_TO = 1000
+COUNTED_UP_TO = 300
 
 
 def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue]:
@@ -42,25 +45,86 @@ def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue
     )
 
 
-def slots_open_to(author: Author, role: Role, queue: Queue, *, skipped: bool) -> QuerySet[Slot]:
-    """The queue's open slots that this person may take in this role, held by anybody or not: those of items that
-    they have passed on, or the others. Nobody answers an item twice, or holds two slots of it."""
-    item = OuterRef("item")
-    standing = Review.objects.filter(item=item, author=author, withdrawal__isnull=True)
-    passed_on = Q(Exists(Skip.objects.filter(item=item, author=author)))
-    may = _reviews_open_to(author, role)
-    if role == Role.ADJUDICATOR:
-        # Settling is for whoever never reviewed the item, even where they took that answer back.
-        reviewed = Review.objects.filter(item=item, author=author, kind=SlotKind.REVIEW)
-        may |= Q(kind=SlotKind.ADJUDICATION) & ~Q(Exists(reviewed))
-    holding = Lease.objects.filter(item=item, author=author, ended_at__isnull=True)
-    slots = Slot.objects.filter(may, queue=queue, state=SlotState.OPEN)
-    return slots.filter(~Exists(standing), ~Exists(holding)).filter(passed_on if skipped else ~passed_on)
+# Which of the slots `s` a person may take, as SQL: it is asked at every answer, and to build it anew from query sets
+# took half of the request. Nobody answers an item twice, or holds two slots of it.
+_OPEN_TO = """
+    s.queue_id = %(queue)s AND s.kind = %(kind)s AND s.state = 'open'
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l
+        WHERE l.item_id = s.item_id AND l.author_id = %(author)s AND l.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r LEFT JOIN adjudication_withdrawal w ON w.review_id = r.id
+        WHERE r.item_id = s.item_id AND r.author_id = %(author)s AND w.id IS NULL)
+"""
+_SKIPPED = "EXISTS (SELECT 1 FROM adjudication_skip k WHERE k.item_id = s.item_id AND k.author_id = %(author)s)"
+_HELD = "EXISTS (SELECT 1 FROM adjudication_lease h WHERE h.slot_id = s.id AND h.ended_at IS NULL)"
+_LOADED = "EXISTS (SELECT 1 FROM adjudication_lease h WHERE h.slot_id = s.id AND h.ended_at IS NULL AND h.ahead)"
+# Settling is for whoever never reviewed the item, even where they took that answer back.
+_MAY_SETTLE = """NOT EXISTS (SELECT 1 FROM adjudication_review r
+    WHERE r.item_id = s.item_id AND r.author_id = %(author)s AND r.kind = 'review')"""
+# An adjudicator may review while another one remains who could settle a conflict there, and never an item whose
+# answers they have seen.
+_ADJUDICATORS = """(SELECT a.id FROM core_author a
+    JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
+    WHERE a.project_id = %(project)s AND m.role = 'adjudicator')"""
+_MAY_REVIEW = f"""(SELECT COUNT(*) FROM {_ADJUDICATORS} adjudicators) > 1
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r WHERE r.item_id = s.item_id AND r.author_id IN {_ADJUDICATORS})
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l
+        WHERE l.item_id = s.item_id AND l.ended_at IS NULL AND l.author_id IN {_ADJUDICATORS})
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l JOIN adjudication_slot o ON o.id = l.slot_id
+        WHERE l.item_id = s.item_id AND l.author_id = %(author)s AND o.kind = 'adjudication')"""  # noqa: S608 -- from the constants above alone
 
 
-def is_held(**where: Any) -> Exists:
-    """Whether somebody holds the slot now."""
-    return Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True, **where))
+@dataclass(frozen=True)
+class Place:
+    """Where a person's next slot may lie: those open to them of one kind in one queue, not passed on by them and held
+    by nobody unless it says otherwise. `urgent` and `beyond` are parts of the serving order; None: all of it."""
+
+    queue: Queue
+    author: Author
+    role: Role
+    kind: SlotKind = SlotKind.REVIEW
+    urgent: bool | None = None
+    beyond: int = 0
+    skipped: bool = False
+    loaded_by_another: bool = False
+
+    def first(self, *, locked: bool) -> int | None:
+        """The slot that comes first in serving order; `locked`: the first that nobody else has locked."""
+        lock = " FOR UPDATE OF s SKIP LOCKED" if locked else ""
+        found = self._ask(f"SELECT s.id {self._from()} ORDER BY s.urgent DESC, s.rank, s.n LIMIT 1{lock}")
+        return None if found is None else int(found)
+
+    def count(self, at_most: int) -> int:
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 {self._from()} LIMIT {at_most:d}) counted"  # noqa: S608 -- as above
+        return int(self._ask(counted) or 0)
+
+    def _from(self) -> str:
+        conditions = [_OPEN_TO, _SKIPPED if self.skipped else f"NOT {_SKIPPED}"]
+        conditions.append(_LOADED if self.loaded_by_another else f"NOT {_HELD}")
+        if self.role == Role.ADJUDICATOR:
+            conditions.append(_MAY_REVIEW if self.kind == SlotKind.REVIEW else _MAY_SETTLE)
+        if self.urgent is not None:
+            conditions += ["s.urgent = %(urgent)s", "s.rank >= %(beyond)s"]
+        return f"FROM adjudication_slot s WHERE {' AND '.join(conditions)}"
+
+    def _ask(self, statement: str) -> Any:
+        values = {"queue": self.queue.pk, "author": self.author.pk, "project": self.queue.project_id}
+        values |= {"kind": self.kind.value, "urgent": self.urgent, "beyond": self.beyond}
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            row = cursor.fetchone()
+        return row and row[0]
+
+
+def places_onward(queue: Queue, author: Author, role: Role, *kinds: SlotKind) -> Iterator[Place]:
+    """A queue's serving order from where a person has come to: of each kind what holds things up, then the rest."""
+    for kind in kinds or kinds_for(role):
+        yield Place(queue, author, role, kind, urgent=True)
+        yield Place(queue, author, role, kind, urgent=False, beyond=queue.bookmark)  # type: ignore[attr-defined]
+
+
+def kinds_for(role: Role) -> tuple[SlotKind, ...]:
+    """What somebody in this role is served, in this order."""
+    return (SlotKind.ADJUDICATION, SlotKind.REVIEW) if role == Role.ADJUDICATOR else (SlotKind.REVIEW,)
 
 
 def leases_held(author: Author, **where: Any) -> QuerySet[Lease]:
@@ -92,18 +156,16 @@ def _reviews_open_to(author: Author, role: Role) -> Q:
 def waiting_for(queues: Iterable[Queue], author: Author, role: Role, kind: SlotKind) -> int:
     """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
     number = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind).count()
-    for queue in queues:
-        free = slots_open_to(author, role, queue, skipped=False).filter(~is_held(), kind=kind)
-        for slots in (free.filter(urgent=True), free.filter(urgent=False, rank__gte=queue.bookmark)):
-            number += slots[: COUNTED_UP_TO - number].count()
+    for queue in queues if kind in kinds_for(role) else ():
+        for place in places_onward(queue, author, role, kind):
+            number += place.count(COUNTED_UP_TO - number)
             if number >= COUNTED_UP_TO:
                 return number
     return number
 
 
 def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
-    kinds = (SlotKind.ADJUDICATION, SlotKind.REVIEW) if role == Role.ADJUDICATOR else (SlotKind.REVIEW,)
-    return sum(waiting_for(queues, author, role, kind) for kind in kinds)
+    return sum(waiting_for(queues, author, role, kind) for kind in kinds_for(role))
 
 
 def sent_count(author: Author) -> int:
@@ -143,6 +205,12 @@ def skipped_by(author: Author) -> QuerySet[Skip]:
     )
 
 
+def skips_open(project: Project) -> QuerySet[Skip]:
+    """Who passed on what is not settled yet, the latest first: for leads alone."""
+    skips = Skip.objects.filter(item__queue__project=project).exclude(item__state=ItemState.SETTLED)
+    return skips.select_related("author", "item__case").order_by("-at", "-pk")
+
+
 def undoable(author: Author, now: datetime) -> Lease | None:
     """The lease of the answer that this person sent last, while it may be taken back."""
     last = sent_by(author).filter(ended_at__gt=now - UNDO_WITHIN).select_related("slot").first()
@@ -170,17 +238,23 @@ def shown_of(item: Item) -> Sequence[ItemArtifact]:
     return list(item.shown.all())
 
 
+_LEFT = """
+SELECT m.role, COUNT(*)
+FROM core_author a JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
+WHERE a.project_id = %(project)s AND m.role IN ('reviewer', 'adjudicator')
+    AND NOT EXISTS (SELECT 1 FROM adjudication_skip k WHERE k.item_id = %(item)s AND k.author_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r LEFT JOIN adjudication_withdrawal w ON w.review_id = r.id
+        WHERE r.item_id = %(item)s AND r.author_id = a.id AND w.id IS NULL)
+GROUP BY m.role
+"""
+
+
 def has_reviewer_left(item: Item) -> bool:
     """Whether somebody may still review this item who has neither answered nor skipped it.
 
     Adjudicators count where there are two: one of them is left for what may become a conflict.
     """
-    project = item.queue.project_id
-    skipped = Skip.objects.filter(item=item, author=OuterRef("pk"))
-    answered = Review.objects.filter(item=item, author=OuterRef("pk"), withdrawal__isnull=True)
-    for role, free in ((Role.REVIEWER, 0), (Role.ADJUDICATOR, 1)):
-        users = Membership.objects.filter(project=project, role=role).values("user")
-        left = Author.objects.filter(~Exists(skipped), ~Exists(answered), project=project, user__in=users)
-        if left[: free + 1].count() > free:
-            return True
-    return False
+    with connection.cursor() as cursor:
+        cursor.execute(_LEFT, {"item": item.pk, "project": item.queue.project_id})
+        left = dict(cursor.fetchall())
+    return left.get(Role.REVIEWER.value, 0) > 0 or left.get(Role.ADJUDICATOR.value, 0) > 1

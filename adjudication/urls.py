@@ -1,12 +1,13 @@
 from django.urls import path
 
-from adjudication.views import keys, review, work
+from adjudication.views import keys, review, skips, work
 
 app_name = "adjudication"
 
 # An address names a lease by its random token: no item, no case, no rank.
 urlpatterns = [
     path("work", work.work, name="work"),
+    path("skipped", skips.skipped, name="skipped"),
     path("keys", keys.keys, name="keys"),
     path("review", review.review, name="review"),
     path("review/<uuid:token>", review.review_send, name="send"),

@@ -26,6 +26,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "adjudication:send": DESK,
     "adjudication:draft": DESK,
     "adjudication:skip": DESK,
+    "adjudication:skipped": LEADING,
     "adjudication:undo": DESK,
     "audits:list": LEADING,
     "audits:new": LEADING,

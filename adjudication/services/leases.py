@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet, Value
+from django.db.models import QuerySet
 
-from adjudication.models import Bookmark, Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
-from adjudication.selectors import is_held, leases_held, queues_waiting, slots_open_to
+from adjudication.models import Bookmark, Lease, LeaseEnd, Queue, Slot, SlotState
+from adjudication.selectors import Place, kinds_for, leases_held, places_onward, queues_waiting
 from core.access import require_role
 from core.errors import Problem, Refused
 from core.models import Author, Project, Role
@@ -132,31 +132,27 @@ class _Search:
     actor: Author
     role: Role
 
-    def onward(self) -> Iterator[QuerySet[Slot]]:
+    def onward(self) -> Iterator[Place]:
         """In each queue the conflicts, then what holds things up, then what lies beyond the bookmark."""
         for queue in self.queues:
-            free = self._open(queue, skipped=False).filter(~is_held())
-            if self.role == Role.ADJUDICATOR:
-                yield free.filter(kind=SlotKind.ADJUDICATION)
-            yield free.filter(kind=SlotKind.REVIEW, urgent=True)
-            yield free.filter(kind=SlotKind.REVIEW, urgent=False, rank__gte=queue.bookmark)
+            yield from places_onward(queue, self.actor, self.role)
 
-    def whole(self, passed_on: bool) -> Iterator[QuerySet[Slot]]:
+    def whole(self, passed_on: bool) -> Iterator[Place]:
         """All there is, before it is said that nothing waits: a bookmark hides nothing, nor what others only loaded."""
         yield from self.onward()
-        for queue in self.queues:
-            yield self._open(queue, skipped=False).filter(~is_held())
-        for queue in self.queues if passed_on else ():
-            yield self._open(queue, skipped=True).filter(~is_held())
-        for queue in self.queues:
-            yield self._open(queue, skipped=False).filter(is_held(ahead=True)).annotate(loaded_by_another=Value(True))
+        yield from self._everywhere()
+        if passed_on:
+            yield from self._everywhere(skipped=True)
+        yield from self._everywhere(loaded_by_another=True)
 
-    def _open(self, queue: Queue, *, skipped: bool) -> QuerySet[Slot]:
-        return slots_open_to(self.actor, self.role, queue, skipped=skipped)
+    def _everywhere(self, **where: bool) -> Iterator[Place]:
+        for queue in self.queues:
+            for kind in kinds_for(self.role):
+                yield Place(queue, self.actor, self.role, kind, **where)
 
 
 def _take(
-    search: _Search, places: Callable[[], Iterator[QuerySet[Slot]]], now: datetime, *, ahead: bool = False
+    search: _Search, places: Callable[[], Iterator[Place]], now: datetime, *, ahead: bool = False
 ) -> Lease | None:
     """Hold the first slot in these places; where nothing was to be held ahead, what the person holds by now.
 
@@ -165,7 +161,7 @@ def _take(
     locking = connection.features.has_select_for_update
     within = locking or search.role == Role.ADJUDICATOR
     for _ in range(MOST_TRIES):
-        slot = None if within else _first(places())
+        found = None if within else _first(places(), locked=False)
         try:
             with transaction.atomic():
                 if locking:
@@ -175,31 +171,31 @@ def _take(
                 if lease := _resume(held, search.actor, now):
                     return lease
                 if within:
-                    slot = _first(places())
-                if slot is None:
+                    found = _first(places(), locked=locking)
+                if found is None:
                     return None
+                place, slot = found
                 if within or Slot.objects.filter(pk=slot.pk, state=SlotState.OPEN).exists():
-                    return _hold(slot, search, now, ahead)
+                    return _hold(slot, place, now, ahead)
         except IntegrityError:  # one_live_lease_per_slot: somebody was faster
             continue
     raise Refused(Problem("too many people claim at this moment; try again"))
 
 
-def _first(places: Iterable[QuerySet[Slot]]) -> Slot | None:
-    for slots in places:
-        locked = slots.select_related("item__case").select_for_update(skip_locked=True, of=("self",))
-        if slot := locked.order_by("-urgent", "rank", "n").first():
-            return slot
+def _first(places: Iterable[Place], *, locked: bool) -> tuple[Place, Slot] | None:
+    for place in places:
+        if pk := place.first(locked=locked):
+            return place, Slot.objects.select_related("item__case").get(pk=pk)
     return None
 
 
-def _hold(slot: Slot, search: _Search, now: datetime, ahead: bool) -> Lease:
-    if hasattr(slot, "loaded_by_another"):
+def _hold(slot: Slot, place: Place, now: datetime, ahead: bool) -> Lease:
+    queue, actor = place.queue, place.author
+    if place.loaded_by_another:
         Lease.objects.filter(slot=slot, ahead=True, ended_at=None).update(ended_at=now, end=LeaseEnd.RELEASED)
-    queue = next(queue for queue in search.queues if queue.pk == slot.queue_id)
-    if not slot.urgent and slot.rank >= queue.bookmark + BOOKMARK_EVERY:
-        Bookmark.objects.update_or_create(author=search.actor, queue=queue, defaults={"rank": slot.rank})
+    if place.beyond + BOOKMARK_EVERY <= slot.rank and not slot.urgent:
+        Bookmark.objects.update_or_create(author=actor, queue=queue, defaults={"rank": slot.rank})
     slot.item.queue = queue
     return Lease.objects.create(
-        slot=slot, item=slot.item, author=search.actor, taken_at=now, expires_at=now + LEASE, ahead=ahead
+        slot=slot, item=slot.item, author=actor, taken_at=now, expires_at=now + LEASE, ahead=ahead
     )

@@ -53,7 +53,7 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
         item_to_adjudicator(item=item, now=now, actor=actor)
     elif None in first.values() and len(reviews) < ENOUGH_TO_SAY_CANNOT_JUDGE:
         # One person alone does not declare a case underspecified.
-        _slot_add(item, SlotKind.REVIEW)
+        slot_add(item, SlotKind.REVIEW)
         _wait_for_another(item, actor, now)
     else:
         how = SettlementHow.UNANIMOUS if others else SettlementHow.SINGLE
@@ -71,7 +71,7 @@ def item_to_adjudicator(*, item: Item, actor: Author, now: datetime) -> None:
     if item.state != ItemState.SETTLED:
         item_move(item, ItemState.CONFLICT)
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
-    _slot_add(item, SlotKind.ADJUDICATION)
+    slot_add(item, SlotKind.ADJUDICATION)
     event_record(name="adjudication.conflict-found", actor=actor, now=now, payload={"item": item.pk})
 
 
@@ -142,6 +142,6 @@ def _decision(review: Review) -> dict[int, str | None]:
     return {label.artifact_id: label.label for label in review.labels.all()}
 
 
-def _slot_add(item: Item, kind: SlotKind) -> None:
+def slot_add(item: Item, kind: SlotKind) -> None:
     last = item.slots.aggregate(last=Max("n"))["last"] or 0
     Slot.objects.create(item=item, n=last + 1, kind=kind, queue=item.queue, rank=item.rank or 0, urgent=True)

@@ -125,7 +125,7 @@
     const count = (side) => outputs.querySelectorAll(`[data-compared=${side}] .differs`).length;
     const rest = outputs.querySelector(".uncompared") ? " The end of so long a text is not compared." : "";
     document.getElementById("differences-told").textContent = shown
-      ? `In brackets: ${count("left")} passages only left, ${count("right")} only right.${rest}`
+      ? `In brackets is what only one side has: left ${count("left")}, right ${count("right")}.${rest}`
       : "";
   };
   document.addEventListener("click", (event) => {

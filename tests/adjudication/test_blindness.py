@@ -144,6 +144,7 @@ def test_world_contains_what_could_leak(audit: Audit) -> None:
 
 
 def test_nothing_planted_reaches_anybody_at_the_desk(audit: Audit) -> None:
+    """BEHAVIOUR 9."""
     project = audit.project
     positions = positions_of(audit)
     first = Visitor(factories.member_add(project=project, username="ann", role=Role.REVIEWER))
@@ -197,7 +198,7 @@ def test_no_address_or_value_at_the_desk_numbers_a_record(audit: Audit) -> None:
 
 @pytest.mark.parametrize("audit", ["version_upgrade"], indirect=True)
 def test_side_cannot_be_told_from_the_page(audit: Audit) -> None:
-    """Two people with the outputs the other way round get the same bytes, but for the texts, tokens and places."""
+    """BEHAVIOUR 10: with the outputs the other way round two people get the same bytes, but for texts, tokens, places."""
     pages = []
     item = Item.objects.get(queue=audit.queue, rank=1)
     order = list(item.shown.values_list("artifact", flat=True))

@@ -61,6 +61,7 @@ def _work_through(work: tuple[Queue, Author]) -> list[int]:
 
 
 def test_eight_people_answer_every_item_once(project: Project) -> None:
+    """BEHAVIOUR 1."""
     queue = factories.make_queue(project, ITEMS)
     answered = at_once(_work_through, [(queue, person) for person in _people(project, CLIENTS)])
     assert Counter(item for items in answered for item in items) == Counter(
@@ -124,6 +125,7 @@ def _race(work: tuple[list[Queue], Author]) -> list[int]:
 
 
 def test_twenty_people_race_for_one_item_and_each_round_has_one_winner(project: Project) -> None:
+    """BEHAVIOUR 1."""
     queues = [factories.make_queue(project, 1, name=f"round {n}") for n in range(ROUNDS)]
     won = at_once(_race, [(queues, person) for person in _people(project, RACERS)])
     assert sorted(queue for one in won for queue in one) == sorted(queue.pk for queue in queues)
@@ -138,6 +140,7 @@ def _answer_once(work: tuple[Queue, Author]) -> bool:
 
 
 def test_item_that_needs_three_answers_gets_three_of_ten(project: Project) -> None:
+    """BEHAVIOUR 6."""
     queue = factories.make_queue(project, 1, answers=3)
     counted = at_once(_answer_once, [(queue, person) for person in _people(project, 10)])
     assert Counter(counted) == {True: 3, False: 7}
@@ -150,6 +153,7 @@ def _send(lease: Lease) -> int:
 
 
 def test_one_answer_sent_by_ten_windows_at_once_is_one_review(project: Project) -> None:
+    """BEHAVIOUR 18."""
     lease = factories.claim(factories.make_queue(project, 1), factories.make_person(project, "ann"))
     assert len(set(at_once(_send, [lease] * 10))) == 1
     assert (Review.objects.count(), Settlement.objects.count()) == (1, 1)

@@ -151,7 +151,7 @@ def test_differences_are_shown_by_key_with_brackets_and_not_by_colour_alone(
     press(page, "d")
     button = page.get_by_role("button", name="Show the differences")
     expect(button).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_text("In brackets: 1 passages only left, 1 only right.")).to_be_visible()
+    expect(page.get_by_text("In brackets is what only one side has: left 1, right 1.")).to_be_visible()
     expect(page.locator(".outputs .differs")).to_have_count(2)
     bracket = "getComputedStyle(document.querySelector('.outputs .differs'), '::before').content"
     assert page.evaluate(bracket) == '"["'
@@ -252,6 +252,7 @@ def test_keys_switched_off_only_type(project: Project, ann: Author, open_as: Ope
 
 
 def test_keys_that_belong_to_the_browser_do_nothing(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 15 and 22."""
     factories.make_queue(project, 2)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -262,6 +263,7 @@ def test_keys_that_belong_to_the_browser_do_nothing(project: Project, ann: Autho
 
 
 def test_what_is_typed_or_pasted_is_only_text(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 20."""
     factories.make_queue(project, 1)
     page = open_as(ann, REVIEW)
     press(page, "n")
@@ -273,6 +275,7 @@ def test_what_is_typed_or_pasted_is_only_text(project: Project, ann: Author, ope
 
 
 def test_undo_by_key_brings_the_case_back(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 15."""
     factories.make_queue(project, 2)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -288,6 +291,7 @@ def test_undo_by_key_brings_the_case_back(project: Project, ann: Author, open_as
 
 
 def test_first_key_after_a_dialog_acts(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 22."""
     factories.make_queue(project, 6)
     page = open_as(ann, REVIEW)
     for number in range(1, 6):
@@ -314,6 +318,7 @@ def test_skip_asks_why(project: Project, ann: Author, ben: Author, open_as: Open
 
 
 def test_keys_do_nothing_while_an_answer_is_on_its_way(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 22."""
     factories.make_queue(project, 3)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -331,6 +336,7 @@ def test_keys_do_nothing_while_an_answer_is_on_its_way(project: Project, ann: Au
 
 
 def test_answer_that_got_lost_on_the_way_back_is_stored_once(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 18."""
     factories.make_queue(project, 2)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -356,6 +362,7 @@ def test_answer_that_got_lost_on_the_way_back_is_stored_once(project: Project, a
 
 
 def test_session_that_ended_while_typing_costs_nothing(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 17."""
     factories.make_queue(project, 2)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -376,6 +383,7 @@ def test_session_that_ended_while_typing_costs_nothing(project: Project, ann: Au
 
 
 def test_lost_token_is_renewed_without_a_word(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 17."""
     factories.make_queue(project, 2)
     page = open_as(ann, REVIEW)
     case(page, 1)
@@ -386,6 +394,7 @@ def test_lost_token_is_renewed_without_a_word(project: Project, ann: Author, ope
 
 
 def test_draft_is_there_after_signing_out_and_in_another_browser(project: Project, ann: Author, open_as: Open) -> None:
+    """BEHAVIOUR 16."""
     factories.make_queue(project, 1)
     page = open_as(ann, REVIEW)
     press(page, "2", "e", "n")
@@ -414,6 +423,7 @@ def test_words_typed_just_before_leaving_are_kept(project: Project, ann: Author,
 def test_person_whose_case_went_on_is_told_and_keeps_the_words(
     project: Project, ann: Author, ben: Author, open_as: Open
 ) -> None:
+    """BEHAVIOUR 4."""
     factories.make_queue(project, 1)
     page = open_as(ann, REVIEW)
     case(page, 1)
