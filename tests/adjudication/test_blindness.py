@@ -198,7 +198,7 @@ def test_no_address_or_value_at_the_desk_numbers_a_record(audit: Audit) -> None:
 
 @pytest.mark.parametrize("audit", ["version_upgrade"], indirect=True)
 def test_side_cannot_be_told_from_the_page(audit: Audit) -> None:
-    """BEHAVIOUR 10: with the outputs the other way round two people get the same bytes, but for texts, tokens, places."""
+    """BEHAVIOUR 10: with the outputs the other way round two people get the same but texts, tokens and places."""
     pages = []
     item = Item.objects.get(queue=audit.queue, rank=1)
     order = list(item.shown.values_list("artifact", flat=True))
