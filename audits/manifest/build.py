@@ -167,8 +167,11 @@ def _slice_value(text: str) -> tuple[str, str]:
 
 def _review(document: Document) -> ReviewSpec:
     flags = _flags(document, "review")
+    slices = mapping_at(document, "review", "double_review_slices")
+    by_slice = {text: number_at(slices, text) for text in slices}
     share = number_at(document, "review", "double_review_share")
-    return ReviewSpec(**flags) if share is None else ReviewSpec(double_review_share=share, **flags)
+    shares = {} if share is None else {"double_review_share": share}
+    return ReviewSpec(double_review_slices=by_slice, **shares, **flags)
 
 
 def _plan(plan: Document) -> PlanSpec:
