@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from adjudication.models import Bookmark, Lease, LeaseEnd, Presentation, Review
+from adjudication.models import Bookmark, Lease, LeaseEnd, Presentation, Queue, Review, Slot
+from adjudication.selectors import places_onward, queues_waiting
 from adjudication.services.leases import BOOKMARK_EVERY, LEASE, slot_claim, work_claim
-from core.models import Project
+from core.models import Author, Project, Role
 from tests import factories
 from tests.adjudication.test_desk import Desk
 from tests.factories import MINUTE, NOW, claim
@@ -148,3 +150,36 @@ def test_two_queues_are_worked_through_one_after_the_other(project: Project, ann
     work = work_claim(project=project, actor=ann.author, now=NOW)
     assert (work.lease.item.queue, work.ahead.item.queue) == (first, second)
     assert slot_claim(queue=second, actor=ann.author, now=NOW) == work.ahead
+
+
+def steps_of_search(author: Author, queue: Queue) -> int:
+    """What SQLite does, step by step, to find this person's next slot."""
+    (waiting,) = queues_waiting(queue.project, author, pk=queue.pk)
+    places = list(places_onward(waiting, author, Role.REVIEWER))
+    steps = [0]
+
+    def count() -> None:
+        steps[0] += 1
+
+    connection.connection.set_progress_handler(count, 1)
+    try:
+        assert [place.first(locked=False) is not None for place in places] == [False, True]
+    finally:
+        connection.connection.set_progress_handler(None, 1)
+    return steps[0]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="counts the steps of SQLite's machine")
+def test_neither_a_long_queue_nor_many_own_answers_make_the_search_longer(project: Project, ann: Desk) -> None:
+    short, long = (factories.make_queue(project, items, 2, name=f"{items}") for items in (3, 800))
+    steps = [steps_of_search(ann.author, queue) for queue in (short, long)]
+    own = list(long.items.filter(rank__lte=700).order_by("rank"))
+    Review.objects.bulk_create(Review(item=item, author=ann.author, at=NOW) for item in own)
+    Slot.objects.filter(item__in=own, n=1).update(state="done")
+    behind_all = steps_of_search(ann.author, long)
+    Bookmark.objects.create(author=ann.author, queue=long, rank=700 - BOOKMARK_EVERY + 1)
+    behind_bookmark = steps_of_search(ann.author, long)
+    assert steps[1] <= 1.1 * steps[0]
+    assert behind_bookmark < behind_all / 10
+    # What lies between bookmark and case is at most a few answers; each costs as much as the case itself.
+    assert behind_bookmark <= (BOOKMARK_EVERY + 1) * steps[0]
