@@ -461,8 +461,8 @@ def test_without_script_a_case_is_graded_by_forms_alone(project: Project, ann: A
 def test_next_case_is_there_under_400_ms_though_every_request_takes_300(
     project: Project, ann: Author, open_as: Open
 ) -> None:
-    """The median from the key to the next case, over 50 cases. The server's own time is left out, because a busy
-    machine stretches it: `benchmarks/desk.py` measures it."""
+    """The median from the key to the next case, over 50 cases, each by one request. Where other work keeps the machine
+    so busy that the server takes more than 100 ms, more is allowed in the same proportion."""
     factories.make_queue(project, 51)
     page = open_as(ann, REVIEW)
     served = []
@@ -497,5 +497,5 @@ def test_next_case_is_there_under_400_ms_though_every_request_takes_300(
     case(page, 51)
     waits = page.evaluate("window.waits")
     assert len(waits) == len(served) == 50
-    assert 300 < median(waits) - median(served) + 20 < 420
+    assert 300 < median(waits) < 400 * max(1, median(served) / 100)
     assert labels() == ["pass"] * 50
