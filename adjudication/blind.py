@@ -182,7 +182,7 @@ def blind_comparison(lease: Lease, presentation: Presentation) -> tuple[BlindCom
     if len(artifacts) < len(SIDES):
         return ()
     hashes = [artifact.parts[0][1] for artifact in artifacts]
-    texts = texts_of(project=lease.item.queue.project, hashes=hashes)
+    texts = texts_shown(project=lease.item.queue.project, hashes=hashes)
     pieces = differences(*(texts[sha256] for sha256 in hashes))
     return tuple(BlindComparison(side, HEADINGS[side], found) for side, found in zip(SIDES, pieces, strict=True))
 
