@@ -11,16 +11,20 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
+from adjudication.differences import Piece, differences
 from adjudication.guidelines import guideline_html
-from adjudication.keys import CANNOT_JUDGE, DeskKeys, desk_keys
-from adjudication.models import Draft, Item, Lease, LeaseEnd, Presentation, Review, SlotKind
+from adjudication.keys import DeskKeys, PageKeys, desk_keys
+from adjudication.models import Draft, Item, Lease, Presentation, Review, SlotKind
+from adjudication.models.reviews import Passage
 from adjudication.reasons import DESK_REASONS
+from adjudication.selectors import shown_of, was_begun
 from core.models import Project
 from judges.models.cases import Artifact
 from judges.services.texts import texts_shown
 
 CANNOT = "cannot"  # the form's value for *cannot judge*; a label's value is its place on the scale
-POSITIONS = {1: ("only",), 2: ("left", "right")}
+SIDES = ("left", "right")
+POSITIONS = {1: ("only",), 2: SIDES}
 HEADINGS = {"only": "Output", "left": "Left output", "right": "Right output"}
 ANSWER_NAMES = "ABCDEFGH"
 EXCERPT = 140
@@ -29,9 +33,19 @@ LONG_TEXT = 6000  # characters, beyond which a text gets a box of its own to scr
 
 @dataclass(frozen=True)
 class BlindText:
+    """`part` says where it stands ("left.0": the left output), for what is quoted from it."""
+
     name: str
     text: str
     long: bool
+    part: str
+
+
+@dataclass(frozen=True)
+class BlindQuote:
+    value: str
+    name: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,7 @@ class BlindAnswer:
     values: str  # "position=value …", for taking it over
     reasons: tuple[str, ...]
     rationale: str
+    quotes: tuple[BlindQuote, ...]
     mirrored: bool
 
 
@@ -83,10 +98,19 @@ class BlindItem:
     guideline: SafeString
     reasons: tuple[BlindReason, ...]
     rationale: str
+    quotes: tuple[BlindQuote, ...]
     seconds: int
     answers: tuple[BlindAnswer, ...]
     passed_on: tuple[str, ...]
     begun_by_a_colleague: bool
+
+    @property
+    def length(self) -> int:
+        """Characters of all its texts."""
+        texts = [self.question, *self.evidence]
+        for output in self.outputs:
+            texts += [output.text, *output.evidence]
+        return sum(len(text.text) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -104,7 +128,7 @@ class Skipped:
     at: datetime
 
 
-def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None) -> BlindItem:
+def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, page: PageKeys) -> BlindItem:
     """One item as its holder may see it."""
     item, rubric = lease.item, lease.item.queue.rubric
     artifacts = _in_order(item, presentation)
@@ -112,34 +136,55 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None) ->
         project=item.queue.project,
         hashes=[item.case.input_hash, *(sha256 for artifact in artifacts for _, sha256 in artifact.parts)],
     )
+    places = [_Place(position, one) for position, one in zip(POSITIONS[len(artifacts)], artifacts, strict=True)]
     adjudication = lease.slot.kind == SlotKind.ADJUDICATION
     reviews = _others(item, lease, presentation) if adjudication else []
-    keys = desk_keys(
-        rubric.labels, [reason.code for reason in DESK_REASONS], outputs=len(artifacts), answers=len(reviews)
-    )
+    reasons = [reason.code for reason in DESK_REASONS]
+    keys = desk_keys(rubric.labels, reasons, outputs=len(artifacts), answers=len(reviews), page=page)
     shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
+
+    def quotes(passages: Iterable[Passage]) -> tuple[BlindQuote, ...]:
+        return _quotes(passages, item, places, texts, shared)
+
     return BlindItem(
         token=str(lease.token),
         adjudication=adjudication,
-        question=_text("Input", texts[item.case.input_hash]),
+        question=_text("Input", texts[item.case.input_hash], "input.0"),
         outputs=tuple(
-            _output(position, artifact, texts, rubric.labels, keys, draft, shared)
-            for position, artifact in zip(POSITIONS[len(artifacts)], artifacts, strict=True)
+            _output(place, texts, _choices(place.artifact, rubric.labels, keys, page, draft), shared)
+            for place in places
         ),
-        evidence=_evidence(artifacts[0], texts) if shared else (),
+        evidence=_evidence(places[0], texts) if shared else (),
         guideline=guideline_html(rubric.guideline),
         reasons=_reasons(keys, draft),
         rationale=draft.rationale if draft else "",
+        quotes=quotes(draft.spans if draft else []),
         seconds=draft.seconds if draft else 0,
         answers=tuple(
-            _answer(name, review, presentation, rubric.labels)
-            for name, review in zip(ANSWER_NAMES, reviews, strict=False)
+            _answer(name, key, review, presentation, rubric.labels, quotes(_spans(review)))
+            for name, key, review in zip(ANSWER_NAMES, keys.answers, reviews, strict=False)
         ),
         passed_on=_skip_reasons(item) if adjudication and not reviews else (),
-        begun_by_a_colleague=Lease.objects.filter(slot=lease.slot, end=LeaseEnd.EXPIRED)
-        .exclude(author=lease.author_id)
-        .exists(),
+        begun_by_a_colleague=lease.slot.urgent and was_begun(lease.slot, by_others_than=lease.author_id),
     )
+
+
+@dataclass(frozen=True)
+class BlindComparison:
+    position: str
+    heading: str
+    pieces: tuple[Piece, ...]
+
+
+def blind_comparison(lease: Lease, presentation: Presentation) -> tuple[BlindComparison, ...]:
+    """The two outputs, each with what it does not share with the other; nothing where there is only one."""
+    artifacts = _in_order(lease.item, presentation)
+    if len(artifacts) < len(SIDES):
+        return ()
+    hashes = [artifact.parts[0][1] for artifact in artifacts]
+    texts = texts_shown(project=lease.item.queue.project, hashes=hashes)
+    pieces = differences(*(texts[sha256] for sha256 in hashes))
+    return tuple(BlindComparison(side, HEADINGS[side], found) for side, found in zip(SIDES, pieces, strict=True))
 
 
 def answers_of(presentation: Presentation, values: Mapping[str, str], labels: Sequence[str]) -> dict[int, str | None]:
@@ -150,6 +195,12 @@ def answers_of(presentation: Presentation, values: Mapping[str, str], labels: Se
         for position, artifact in zip(positions, presentation.order, strict=True)
         if values.get(position)
     }
+
+
+def passages_of(presentation: Presentation, spans: Iterable[tuple[str, int, int, int]]) -> list[Passage]:
+    """Un-swap what was quoted: its position as an artifact."""
+    artifacts = dict(zip(POSITIONS[len(presentation.order)], presentation.order, strict=True))
+    return [(artifacts.get(position), part, start, end) for position, part, start, end in spans]
 
 
 def sent_cases(project: Project, leases: Sequence[Lease], undo: str) -> tuple[Sent, ...]:
@@ -182,48 +233,81 @@ def skipped_cases(project: Project, skips: Sequence[tuple[Item, str, datetime]])
 
 
 def _in_order(item: Item, presentation: Presentation) -> list[Artifact]:
-    shown = {shown.artifact_id: shown.artifact for shown in item.shown.select_related("artifact")}
+    shown = {shown.artifact_id: shown.artifact for shown in shown_of(item)}
     return [shown[artifact] for artifact in presentation.order]
 
 
-def _text(name: str, text: str) -> BlindText:
-    return BlindText(name, text, len(text) > LONG_TEXT)
+@dataclass(frozen=True)
+class _Place:
+    """Where an artifact stands before this person."""
+
+    position: str
+    artifact: Artifact
+
+    def name(self, part: int) -> str:
+        """Numbered anew: the name that a part had in a file could tell whose it is."""
+        if part == 0:
+            return HEADINGS[self.position]
+        return f"Evidence {part}" if len(self.artifact.parts) > 2 else "Evidence"
+
+
+def _text(name: str, text: str, part: str) -> BlindText:
+    return BlindText(name, text, len(text) > LONG_TEXT, part)
 
 
 def _output(
-    position: str,
-    artifact: Artifact,
+    place: _Place,
     texts: Mapping[str, str],
-    labels: Sequence[str],
-    keys: DeskKeys,
-    draft: Draft | None,
+    choices: Iterable[BlindChoice],
     shared: bool,
 ) -> BlindOutput:
-    heading = HEADINGS[position]
+    heading = HEADINGS[place.position]
     return BlindOutput(
-        position=position,
+        position=place.position,
         heading=heading,
-        text=_text(heading, texts[artifact.parts[0][1]]),
-        evidence=() if shared else _evidence(artifact, texts),
-        choices=tuple(_choices(artifact, labels, keys, draft)),
+        text=_text(heading, texts[place.artifact.parts[0][1]], f"{place.position}.0"),
+        evidence=() if shared else _evidence(place, texts),
+        choices=tuple(choices),
     )
 
 
-def _evidence(artifact: Artifact, texts: Mapping[str, str]) -> tuple[BlindText, ...]:
-    """Numbered anew: the name that a part had in a file could tell whose it is."""
-    several = len(artifact.parts) > 2
+def _evidence(place: _Place, texts: Mapping[str, str]) -> tuple[BlindText, ...]:
     return tuple(
-        _text(f"Evidence {number}" if several else "Evidence", texts[sha256])
-        for number, (_, sha256) in enumerate(artifact.parts[1:], 1)
+        _text(place.name(number), texts[sha256], f"{place.position}.{number}")
+        for number, (_, sha256) in enumerate(place.artifact.parts[1:], 1)
     )
 
 
-def _choices(artifact: Artifact, labels: Sequence[str], keys: DeskKeys, draft: Draft | None) -> Iterable[BlindChoice]:
+def _quotes(
+    passages: Iterable[Passage], item: Item, places: Sequence[_Place], texts: Mapping[str, str], shared: bool
+) -> tuple[BlindQuote, ...]:
+    """What was quoted, by where it stands before this person."""
+    by_artifact = {place.artifact.pk: place for place in places}
+    found = []
+    for artifact, part, start, end in passages:
+        if artifact is None:
+            name, position, sha256 = "Input", "input", item.case.input_hash
+        else:
+            place = by_artifact[artifact]
+            name, position, sha256 = place.name(part), place.position, place.artifact.parts[part][1]
+            if part and len(places) > 1 and not shared:
+                name = f"{name}, {place.position}"
+        found.append(BlindQuote(f"{position}.{part}.{start}.{end}", name, texts[sha256][start:end]))
+    return tuple(found)
+
+
+def _spans(review: Review) -> list[Passage]:
+    return [(span.artifact_id, span.part, span.start, span.end) for span in review.spans.all()]
+
+
+def _choices(
+    artifact: Artifact, labels: Sequence[str], keys: DeskKeys, page: PageKeys, draft: Draft | None
+) -> Iterable[BlindChoice]:
     drafted = draft.labels if draft else {}
     given, answered = drafted.get(str(artifact.pk)), str(artifact.pk) in drafted
     for place, (label, own) in enumerate(zip(labels, keys.labels, strict=True)):
         yield BlindChoice(str(place), label, own, answered and given == label)
-    yield BlindChoice(CANNOT, "cannot judge", (CANNOT_JUDGE,), answered and given is None)
+    yield BlindChoice(CANNOT, "cannot judge", (page.cannot_judge,), answered and given is None)
 
 
 def _reasons(keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
@@ -240,24 +324,32 @@ def _others(item: Item, lease: Lease, presentation: Presentation) -> list[Review
         item.reviews.filter(withdrawal=None, surplus=False, kind=SlotKind.REVIEW)
         .exclude(author=lease.author_id)
         .select_related("presentation")
-        .prefetch_related("labels", "reasons")
+        .prefetch_related("labels", "reasons", "spans")
     )
     return sorted(standing, key=lambda review: hashlib.sha256(f"{presentation.salt}|{review.pk}".encode()).digest())
 
 
-def _answer(name: str, review: Review, presentation: Presentation, scale: Sequence[str]) -> BlindAnswer:
+def _answer(
+    name: str,
+    key: str,
+    review: Review,
+    presentation: Presentation,
+    scale: Sequence[str],
+    quotes: tuple[BlindQuote, ...],
+) -> BlindAnswer:
     given = {label.artifact_id: label.label for label in review.labels.all()}
     placed = list(zip(POSITIONS[len(presentation.order)], presentation.order, strict=True))
     theirs = review.presentation
     return BlindAnswer(
         name=name,
-        key=name.lower(),
+        key=key,
         labels=tuple(
             (position, HEADINGS[position], given.get(artifact) or "cannot judge") for position, artifact in placed
         ),
         values=" ".join(f"{position}={_value(given.get(artifact), scale)}" for position, artifact in placed),
         reasons=tuple(sorted(reason.code for reason in review.reasons.all())),
         rationale=review.rationale,
+        quotes=quotes,
         mirrored=theirs is not None and theirs.order != presentation.order,
     )
 

@@ -1,17 +1,41 @@
 """What the desk's pages send."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from django import forms
 
-from adjudication.blind import CANNOT, POSITIONS, answers_of
+from adjudication.blind import CANNOT, POSITIONS, answers_of, passages_of
+from adjudication.keys import ACTIONS, ENTER, PageKeys
 from adjudication.models import Presentation
 from adjudication.reasons import CODES
+from core.errors import InputError
 
 LONGEST_RATIONALE = 20_000
 LONGEST_SKIP_REASON = 500
+MOST_QUOTES = 50
 MOST_SECONDS = 24 * 60 * 60
+
+
+class SpansField(forms.Field):
+    """Passages quoted, each as position.part.start.end."""
+
+    widget = forms.MultipleHiddenInput
+
+    def __init__(self, positions: Iterable[str]) -> None:
+        super().__init__(required=False)
+        self.pattern = re.compile(rf"({'|'.join(('input', *positions))})\.(\d{{1,4}})\.(\d{{1,9}})\.(\d{{1,9}})")
+
+    def clean(self, value: Any) -> list[tuple[str, int, int, int]]:
+        found = [self.pattern.fullmatch(one) for one in dict.fromkeys(value or [])]
+        spans = [(m[1], int(m[2]), int(m[3]), int(m[4])) for m in found if m]
+        if len(spans) < len(found):
+            raise forms.ValidationError("A quoted passage cannot be read. Take it out, and quote it again.")
+        if len(spans) > MOST_QUOTES:
+            raise forms.ValidationError(f"At most {MOST_QUOTES} passages can be quoted.")
+        return spans
 
 
 class AnswerForm(forms.Form):
@@ -26,6 +50,7 @@ class AnswerForm(forms.Form):
     ) -> None:
         super().__init__(data)
         self.presentation, self.labels = presentation, labels
+        self.fields["spans"] = SpansField(POSITIONS[len(presentation.order)])
         values = [(str(place), label) for place, label in enumerate(labels)]
         for position in POSITIONS[len(presentation.order)]:
             name = "a grade" if position == "only" else f"a grade for the {position} output"
@@ -48,11 +73,45 @@ class AnswerForm(forms.Form):
             "answers": answers_of(self.presentation, self.cleaned_data, self.labels),
             "reasons": self.cleaned_data["reasons"],
             "rationale": self.cleaned_data["rationale"],
+            "spans": passages_of(self.presentation, self.cleaned_data["spans"]),
             "seconds": self.cleaned_data["seconds"],
         }
 
     def sentences(self) -> list[str]:
         return [str(error) for errors in self.errors.values() for error in errors]
+
+
+class KeysForm(forms.Form):
+    """A key for each action, and whether keys act at all. What may be a key, the service says."""
+
+    on = forms.BooleanField(required=False, label="Single keys act", help_text="Off, every key only types.")
+
+    def __init__(self, data: Mapping[str, Any] | None = None, **more: Any) -> None:
+        super().__init__(data, **more)
+        for action, words in ACTIONS.items():
+            self.fields[action] = forms.CharField(
+                required=False,
+                label=words[:1].upper() + words[1:],
+                widget=forms.TextInput({"size": 6, "maxlength": 5, "autocomplete": "off", "autocapitalize": "none"}),
+            )
+
+    @classmethod
+    def of(cls, keys: PageKeys, *, off: bool) -> "KeysForm":
+        return cls(initial={**asdict(keys), "on": not off})
+
+    def keys(self) -> dict[str, str]:
+        """As they were typed, a letter small: Enter is a name."""
+        typed = {action: str(self.data.get(action, "")).strip() for action in ACTIONS}
+        return {action: ENTER if key.lower() == ENTER.lower() else key.lower() for action, key in typed.items()}
+
+    def off(self) -> bool:
+        return "on" not in self.data
+
+    def refuse(self, error: InputError) -> None:
+        """Say each problem beside the key that it is about."""
+        self.full_clean()
+        for problem in error.problems:
+            self.add_error(problem.key, str(replace(problem, key="")))
 
 
 class SkipForm(forms.Form):

@@ -1,34 +1,138 @@
 """Reads of the desk: what waits for whom, and what they did."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connection
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models.functions import Coalesce
 
-from adjudication.models import Draft, Item, Lease, LeaseEnd, Queue, Review, Skip, Slot, SlotKind, SlotState, Withdrawal
+from adjudication.models import (
+    Bookmark,
+    Draft,
+    Item,
+    ItemArtifact,
+    ItemState,
+    KeyChoice,
+    Lease,
+    LeaseEnd,
+    Queue,
+    Review,
+    Skip,
+    Slot,
+    SlotKind,
+    SlotState,
+    Withdrawal,
+)
 from core.models import Author, Membership, Project, Role
 
 UNDO_WITHIN = timedelta(minutes=15)
-COUNTED_UP_TO = 1000
+COUNTED_UP_TO = 300
 
 
-def slots_open_to(author: Author, role: Role, slots: QuerySet[Slot]) -> QuerySet[Slot]:
-    """Those of the slots that are open, that nobody holds, and that this person may take in this role.
+def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue]:
+    """Queues with something open in them, each with `bookmark`: the rank that this person has come to."""
+    bookmark = Bookmark.objects.filter(queue=OuterRef("pk"), author=author)
+    return list(
+        Queue.objects.filter(Exists(Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)))
+        .filter(project=project, **where)
+        .annotate(bookmark=Coalesce(Subquery(bookmark.values("rank")), 0))
+        .select_related("rubric", "project")
+        .order_by("pk")
+    )
 
-    Nobody answers twice. Each comes with `was_skipped`: whether this person has passed the item on.
-    """
-    item = OuterRef("item")
-    standing = Review.objects.filter(item=item, author=author, withdrawal__isnull=True)
-    may = _reviews_open_to(author, role)
-    if role == Role.ADJUDICATOR:
-        # Settling is for whoever never reviewed the item, even where they took that answer back.
-        reviewed = Review.objects.filter(item=item, author=author, kind=SlotKind.REVIEW)
-        may |= Q(kind=SlotKind.ADJUDICATION) & ~Q(Exists(reviewed))
-    return (
-        slots.filter(may, state=SlotState.OPEN)
-        .filter(~Exists(Lease.objects.filter(slot=OuterRef("pk"), ended_at__isnull=True)))
-        .filter(~Exists(standing))
-        .annotate(was_skipped=Exists(Skip.objects.filter(item=item, author=author)))
+
+# Which of the slots `s` a person may take, as SQL: it is asked at every answer, and to build it anew from query sets
+# took half of the request. Nobody answers an item twice, or holds two slots of it.
+_OPEN_TO = """
+    s.queue_id = %(queue)s AND s.kind = %(kind)s AND s.state = 'open'
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l
+        WHERE l.item_id = s.item_id AND l.author_id = %(author)s AND l.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r LEFT JOIN adjudication_withdrawal w ON w.review_id = r.id
+        WHERE r.item_id = s.item_id AND r.author_id = %(author)s AND w.id IS NULL)
+"""
+_SKIPPED = "EXISTS (SELECT 1 FROM adjudication_skip k WHERE k.item_id = s.item_id AND k.author_id = %(author)s)"
+_HELD = "EXISTS (SELECT 1 FROM adjudication_lease h WHERE h.slot_id = s.id AND h.ended_at IS NULL)"
+_LOADED = "EXISTS (SELECT 1 FROM adjudication_lease h WHERE h.slot_id = s.id AND h.ended_at IS NULL AND h.ahead)"
+# Settling is for whoever never reviewed the item, even where they took that answer back.
+_MAY_SETTLE = """NOT EXISTS (SELECT 1 FROM adjudication_review r
+    WHERE r.item_id = s.item_id AND r.author_id = %(author)s AND r.kind = 'review')"""
+# An adjudicator may review while another one remains who could settle a conflict there, and never an item whose
+# answers they have seen.
+_ADJUDICATORS = """(SELECT a.id FROM core_author a
+    JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
+    WHERE a.project_id = %(project)s AND m.role = 'adjudicator')"""
+_MAY_REVIEW = f"""(SELECT COUNT(*) FROM {_ADJUDICATORS} adjudicators) > 1
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r WHERE r.item_id = s.item_id AND r.author_id IN {_ADJUDICATORS})
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l
+        WHERE l.item_id = s.item_id AND l.ended_at IS NULL AND l.author_id IN {_ADJUDICATORS})
+    AND NOT EXISTS (SELECT 1 FROM adjudication_lease l JOIN adjudication_slot o ON o.id = l.slot_id
+        WHERE l.item_id = s.item_id AND l.author_id = %(author)s AND o.kind = 'adjudication')"""  # noqa: S608 -- from the constants above alone
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a person's next slot may lie: those open to them of one kind in one queue, not passed on by them and held
+    by nobody unless it says otherwise. `urgent` and `beyond` are parts of the serving order; None: all of it."""
+
+    queue: Queue
+    author: Author
+    role: Role
+    kind: SlotKind = SlotKind.REVIEW
+    urgent: bool | None = None
+    beyond: int = 0
+    skipped: bool = False
+    loaded_by_another: bool = False
+
+    def first(self, *, locked: bool) -> int | None:
+        """The slot that comes first in serving order; `locked`: the first that nobody else has locked."""
+        lock = " FOR UPDATE OF s SKIP LOCKED" if locked else ""
+        found = self._ask(f"SELECT s.id {self._from()} ORDER BY s.urgent DESC, s.rank, s.n LIMIT 1{lock}")
+        return None if found is None else int(found)
+
+    def count(self, at_most: int) -> int:
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 {self._from()} LIMIT {at_most:d}) counted"  # noqa: S608 -- as above
+        return int(self._ask(counted) or 0)
+
+    def _from(self) -> str:
+        conditions = [_OPEN_TO, _SKIPPED if self.skipped else f"NOT {_SKIPPED}"]
+        conditions.append(_LOADED if self.loaded_by_another else f"NOT {_HELD}")
+        if self.role == Role.ADJUDICATOR:
+            conditions.append(_MAY_REVIEW if self.kind == SlotKind.REVIEW else _MAY_SETTLE)
+        if self.urgent is not None:
+            conditions += ["s.urgent = %(urgent)s", "s.rank >= %(beyond)s"]
+        return f"FROM adjudication_slot s WHERE {' AND '.join(conditions)}"
+
+    def _ask(self, statement: str) -> Any:
+        values = {"queue": self.queue.pk, "author": self.author.pk, "project": self.queue.project_id}
+        values |= {"kind": self.kind.value, "urgent": self.urgent, "beyond": self.beyond}
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            row = cursor.fetchone()
+        return row and row[0]
+
+
+def places_onward(queue: Queue, author: Author, role: Role, *kinds: SlotKind) -> Iterator[Place]:
+    """A queue's serving order from where a person has come to: of each kind what holds things up, then the rest."""
+    for kind in kinds or kinds_for(role):
+        yield Place(queue, author, role, kind, urgent=True)
+        yield Place(queue, author, role, kind, urgent=False, beyond=queue.bookmark)  # type: ignore[attr-defined]
+
+
+def kinds_for(role: Role) -> tuple[SlotKind, ...]:
+    """What somebody in this role is served, in this order."""
+    return (SlotKind.ADJUDICATION, SlotKind.REVIEW) if role == Role.ADJUDICATOR else (SlotKind.REVIEW,)
+
+
+def leases_held(author: Author, **where: Any) -> QuerySet[Lease]:
+    """What this person has taken, the latest first: an item that came back to them goes before the one they had
+    begun, and what was only loaded ahead comes last."""
+    held = Lease.objects.filter(author=author, ended_at__isnull=True, **where)
+    return held.select_related("item__queue__rubric", "item__queue__project", "item__case", "slot").order_by(
+        "ahead", "-taken_at", "-pk"
     )
 
 
@@ -49,28 +153,25 @@ def _reviews_open_to(author: Author, role: Role) -> Q:
     return reviews & ~Q(Exists(answered)) & ~Q(Exists(held)) & ~Q(Exists(seen))
 
 
-def waiting_for(project: Project, author: Author, role: Role, kind: SlotKind) -> int:
+def waiting_for(queues: Iterable[Queue], author: Author, role: Role, kind: SlotKind) -> int:
     """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
-    held = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind, slot__state=SlotState.OPEN)
-    number = held.count()
-    for queue in Queue.objects.filter(project=project).order_by("pk"):
-        free = slots_open_to(author, role, Slot.objects.filter(queue=queue, kind=kind)).filter(was_skipped=False)
-        # From the end of the serving order: at its beginning lies what this person has answered already.
-        number += free.order_by("urgent", "-rank", "-n")[: COUNTED_UP_TO - number].count()
-        if number >= COUNTED_UP_TO:
-            break
+    number = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind).count()
+    for queue in queues if kind in kinds_for(role) else ():
+        for place in places_onward(queue, author, role, kind):
+            number += place.count(COUNTED_UP_TO - number)
+            if number >= COUNTED_UP_TO:
+                return number
     return number
 
 
-def waiting_count(project: Project, author: Author, role: Role) -> int:
-    kinds = (SlotKind.ADJUDICATION, SlotKind.REVIEW) if role == Role.ADJUDICATOR else (SlotKind.REVIEW,)
-    return sum(waiting_for(project, author, role, kind) for kind in kinds)
+def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
+    return sum(waiting_for(queues, author, role, kind) for kind in kinds_for(role))
 
 
 def sent_count(author: Author) -> int:
     """Answers of theirs that stand. Counted apart, so that each count is one walk along an index."""
     given = Review.objects.filter(author=author).count()
-    return given - Withdrawal.objects.filter(review__author=author).count()
+    return given - Withdrawal.objects.filter(actor=author).count()
 
 
 def lease_of(author: Author, token: UUID) -> QuerySet[Lease]:
@@ -104,14 +205,48 @@ def skipped_by(author: Author) -> QuerySet[Skip]:
     )
 
 
+def skips_open(project: Project) -> QuerySet[Skip]:
+    """Who passed on what is not settled yet, the latest first: for leads alone."""
+    skips = Skip.objects.filter(item__queue__project=project).exclude(item__state=ItemState.SETTLED)
+    return skips.select_related("author", "item__case").order_by("-at", "-pk")
+
+
 def undoable(author: Author, now: datetime) -> Lease | None:
     """The lease of the answer that this person sent last, while it may be taken back."""
     last = sent_by(author).filter(ended_at__gt=now - UNDO_WITHIN).select_related("slot").first()
     return last if last and last.slot.state == SlotState.DONE else None
 
 
+def key_choice_of(author: Author) -> KeyChoice:
+    """The keys that this person uses; those of the house where they have chosen none."""
+    return KeyChoice.objects.filter(author=author).first() or KeyChoice(author=author)
+
+
 def draft_of(item: Item, author: Author) -> Draft | None:
     return Draft.objects.filter(item=item, author=author).first()
+
+
+def was_begun(slot: Slot, *, by_others_than: int) -> bool:
+    """Whether somebody else had this slot in front of them until their time on it ran out."""
+    expired = Lease.objects.filter(slot=slot, end=LeaseEnd.EXPIRED, ahead=False)
+    return expired.exclude(author=by_others_than).exists()
+
+
+def shown_of(item: Item) -> Sequence[ItemArtifact]:
+    """What the item shows, with its artifacts, asked for once."""
+    prefetch_related_objects([item], Prefetch("shown", ItemArtifact.objects.select_related("artifact")))
+    return list(item.shown.all())
+
+
+_LEFT = """
+SELECT m.role, COUNT(*)
+FROM core_author a JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
+WHERE a.project_id = %(project)s AND m.role IN ('reviewer', 'adjudicator')
+    AND NOT EXISTS (SELECT 1 FROM adjudication_skip k WHERE k.item_id = %(item)s AND k.author_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM adjudication_review r LEFT JOIN adjudication_withdrawal w ON w.review_id = r.id
+        WHERE r.item_id = %(item)s AND r.author_id = a.id AND w.id IS NULL)
+GROUP BY m.role
+"""
 
 
 def has_reviewer_left(item: Item) -> bool:
@@ -119,13 +254,7 @@ def has_reviewer_left(item: Item) -> bool:
 
     Adjudicators count where there are two: one of them is left for what may become a conflict.
     """
-    done = set(item.skips.values_list("author", flat=True)) | set(
-        item.reviews.filter(withdrawal=None).values_list("author", flat=True)
-    )
-    members = Membership.objects.filter(project=item.queue.project_id)
-    for role, free in ((Role.REVIEWER, 0), (Role.ADJUDICATOR, 1)):
-        users = members.filter(role=role).values("user")
-        authors = Author.objects.filter(project=item.queue.project_id, user__in=users)
-        if authors.exclude(pk__in=done).count() > free:
-            return True
-    return False
+    with connection.cursor() as cursor:
+        cursor.execute(_LEFT, {"item": item.pk, "project": item.queue.project_id})
+        left = dict(cursor.fetchall())
+    return left.get(Role.REVIEWER.value, 0) > 0 or left.get(Role.ADJUDICATOR.value, 0) > 1

@@ -1,15 +1,18 @@
 from django.urls import path
 
-from adjudication.views import review, work
+from adjudication.views import keys, review, skips, work
 
 app_name = "adjudication"
 
 # An address names a lease by its random token: no item, no case, no rank.
 urlpatterns = [
     path("work", work.work, name="work"),
+    path("skipped", skips.skipped, name="skipped"),
+    path("keys", keys.keys, name="keys"),
     path("review", review.review, name="review"),
     path("review/<uuid:token>", review.review_send, name="send"),
     path("review/<uuid:token>/draft", review.draft, name="draft"),
     path("review/<uuid:token>/skip", review.skip, name="skip"),
+    path("review/<uuid:token>/differences", review.differences, name="differences"),
     path("review/<uuid:token>/undo", review.undo, name="undo"),
 ]

@@ -94,6 +94,7 @@ def plan_context(audit: Audit) -> dict[str, Any]:
         "policy_words": POLICIES[audit.plan["policy"]],
         "half_width": half_width_of(audit),
         "double_review_share": audit.review["double_review_share"],
+        "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
         "judges": judge_words(audit.comparison),
         "sizing": sizing,
         "saving_words": saving_words(sizing.without_judge, sizing.saving) if sizing else "",

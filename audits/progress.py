@@ -40,7 +40,8 @@ SELECT state.stratum_id,
        CASE WHEN state.state = 'settled' THEN ''
             WHEN state.state = 'conflict' THEN 'adjudicator'
             WHEN EXISTS (SELECT 1 FROM adjudication_lease l
-                         WHERE l.item_id = state.item_id AND l.ended_at IS NULL AND l.expires_at > %(now)s)
+                         WHERE l.item_id = state.item_id AND l.ended_at IS NULL AND NOT l.ahead
+                           AND l.expires_at > %(now)s)
                 THEN 'review'
             WHEN EXISTS (SELECT 1 FROM adjudication_skip k WHERE k.item_id = state.item_id) THEN 'skipped'
             ELSE 'open' END AS reason,

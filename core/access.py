@@ -41,6 +41,9 @@ class Declared:
 
 def role_of(author: Author) -> Role | None:
     """The role of the person behind an author, or None for one who is no member (or has left)."""
+    asked = getattr(author, "role", None)  # by `access`, for this request
+    if asked is not None:
+        return Role(asked)
     membership = Membership.objects.filter(project=author.project_id, user=author.user_id).first()
     return None if membership is None else Role(membership.role)
 

@@ -20,10 +20,13 @@ ALL = set(Role)
 IN_PROJECT: dict[str, set[Role]] = {
     "project": ALL,
     "adjudication:work": DESK,
+    "adjudication:differences": DESK,
+    "adjudication:keys": DESK,
     "adjudication:review": DESK,
     "adjudication:send": DESK,
     "adjudication:draft": DESK,
     "adjudication:skip": DESK,
+    "adjudication:skipped": LEADING,
     "adjudication:undo": DESK,
     "audits:list": LEADING,
     "audits:new": LEADING,

@@ -1,13 +1,15 @@
 from adjudication.models.queues import Item, ItemArtifact, ItemState, Queue, Slot, SlotKind, SlotState
 from adjudication.models.references import Reference, Settlement, SettlementHow
-from adjudication.models.reviews import Label, Review, ReviewReason, Withdrawal
-from adjudication.models.work import Draft, Lease, LeaseEnd, Presentation, Skip
+from adjudication.models.reviews import Label, Review, ReviewReason, Span, Withdrawal
+from adjudication.models.work import Bookmark, Draft, KeyChoice, Lease, LeaseEnd, Presentation, Skip
 
 __all__ = [
+    "Bookmark",
     "Draft",
     "Item",
     "ItemArtifact",
     "ItemState",
+    "KeyChoice",
     "Label",
     "Lease",
     "LeaseEnd",
@@ -22,5 +24,6 @@ __all__ = [
     "Slot",
     "SlotKind",
     "SlotState",
+    "Span",
     "Withdrawal",
 ]

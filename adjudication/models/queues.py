@@ -82,7 +82,7 @@ class Slot(models.Model):
     """One of the answers an item needs. It is not a person's: who holds it now is the live lease.
 
     `queue` and `rank` repeat the item's, so that the next slot is found by one index. A slot that was
-    skipped is `urgent`: it goes first to the next person, because it holds up the settled prefix.
+    skipped or abandoned is `urgent`: it goes first to the next person, because it holds up the settled prefix.
     """
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="slots")

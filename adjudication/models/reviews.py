@@ -6,6 +6,8 @@ from core.models import Author
 from core.records import AppendOnly
 from judges.models.cases import Artifact
 
+Passage = tuple[int | None, int, int, int]  # of a text quoted: artifact (None: the input), part, start, end
+
 
 class Review(AppendOnly):
     """What one person answered about one item. A correction is a new revision; nothing is overwritten.
@@ -70,3 +72,25 @@ class ReviewReason(AppendOnly):
 
     def __str__(self) -> str:
         return self.code
+
+
+class Span(AppendOnly):
+    """A passage that a review quotes: characters `start` up to `end` of the case's input (no artifact), or of a part
+    of an artifact: its output is part 0, its evidence follows."""
+
+    review = models.ForeignKey(Review, models.PROTECT, related_name="spans")
+    artifact = models.ForeignKey(Artifact, models.PROTECT, null=True, related_name="spans")
+    part = models.PositiveSmallIntegerField(default=0)
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(start__lt=models.F("end")), name="a_span_has_characters"),
+            models.UniqueConstraint(
+                fields=["review", "artifact", "part", "start", "end"], name="a_span_once_per_review"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.end} of part {self.part}"

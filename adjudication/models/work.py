@@ -3,7 +3,7 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
-from adjudication.models.queues import Item, Slot
+from adjudication.models.queues import Item, Queue, Slot
 from core.models import Author
 from core.records import AppendOnly
 
@@ -18,7 +18,8 @@ class LeaseEnd(models.TextChoices):
 class Lease(models.Model):
     """Who holds a slot. Live while `ended_at` is null; one that has expired is ended by the next claim.
 
-    `token` is all that an address at the desk says about the item: random, and new with every lease.
+    `token` is all that an address at the desk says about the item: random, and new with every lease. One
+    taken `ahead` waits behind the case in hand, loaded and not shown: it goes to whoever has nothing else.
     """
 
     token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -27,6 +28,7 @@ class Lease(models.Model):
     author = models.ForeignKey(Author, models.PROTECT, related_name="leases")
     taken_at = models.DateTimeField()
     expires_at = models.DateTimeField()
+    ahead = models.BooleanField(default=False)
     ended_at = models.DateTimeField(null=True)
     end = models.CharField(max_length=10, choices=LeaseEnd.choices, blank=True)
 
@@ -53,6 +55,21 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.slot} held by {self.author}"
+
+
+class Bookmark(models.Model):
+    """How far a person has come in a queue's serving order: what is open before this rank they have answered
+    or passed on, or a colleague holds it. It spares them the search, and decides nothing."""
+
+    author = models.ForeignKey(Author, models.PROTECT, related_name="bookmarks")
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="bookmarks")
+    rank = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["author", "queue"], name="one_bookmark_per_author_and_queue")]
+
+    def __str__(self) -> str:
+        return f"{self.author} is at {self.rank} of {self.queue}"
 
 
 class Skip(models.Model):
@@ -100,6 +117,7 @@ class Draft(models.Model):
     labels = models.JSONField(default=dict)
     reasons = models.JSONField(default=list)
     rationale = models.TextField(blank=True)
+    spans = models.JSONField(default=list)  # [artifact or null, part, start, end] of each text quoted
     seconds = models.PositiveIntegerField(default=0)  # active so far
     saved_at = models.DateTimeField()
 
@@ -108,3 +126,14 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"draft of {self.author} about {self.item}"
+
+
+class KeyChoice(models.Model):
+    """The keys that a person uses at the desk, by action, and whether keys act at all: the same in every browser."""
+
+    author = models.OneToOneField(Author, models.PROTECT, related_name="key_choice")
+    keys = models.JSONField(default=dict)
+    off = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"keys of {self.author}"

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from adjudication.models import Draft, Item, Lease, LeaseEnd
+from adjudication.models.reviews import Passage
 from adjudication.services.leases import LeaseLost, lease_renew
 from core.errors import Problem, Refused
 from core.models import Author
@@ -21,6 +22,7 @@ def draft_save(
     answers: Answers,
     reasons: Sequence[str],
     rationale: str,
+    spans: Sequence[Passage] = (),
     seconds: int,
     now: datetime,
 ) -> bool:
@@ -34,7 +36,7 @@ def draft_save(
     lease.refresh_from_db(fields=["ended_at", "end", "expires_at"])
     if lease.end in (LeaseEnd.SUBMITTED, LeaseEnd.SKIPPED):
         return True  # a save that arrives after the answer it belongs to
-    draft_store(lease.item_id, actor, answers, reasons, rationale, seconds, now)
+    draft_store(lease.item_id, actor, answers, reasons, rationale, spans, seconds, now)
     try:
         lease_renew(lease=lease, actor=actor, now=now)
     except LeaseLost:
@@ -43,12 +45,20 @@ def draft_save(
 
 
 def draft_store(
-    item: int, author: Author, answers: Answers, reasons: Sequence[str], rationale: str, seconds: int, now: datetime
+    item: int,
+    author: Author,
+    answers: Answers,
+    reasons: Sequence[str],
+    rationale: str,
+    spans: Sequence[Passage],
+    seconds: int,
+    now: datetime,
 ) -> None:
     content = {
         "labels": {str(artifact): label for artifact, label in answers.items()},
         "reasons": list(reasons),
         "rationale": rationale,
+        "spans": [list(passage) for passage in spans],
         "seconds": seconds,
         "saved_at": now,
     }

@@ -1,19 +1,23 @@
 """Who holds a slot now."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
-from adjudication.models import Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
-from adjudication.selectors import slots_open_to
+from adjudication.models import Bookmark, Lease, LeaseEnd, Queue, Slot, SlotState
+from adjudication.selectors import Place, kinds_for, leases_held, places_onward, queues_waiting
 from core.access import require_role
 from core.errors import Problem, Refused
 from core.models import Author, Project, Role
 
+SERVED = (Role.REVIEWER, Role.ADJUDICATOR)
 LEASE = timedelta(minutes=30)
 MOST_TRIES = 100  # a try is lost only to somebody else's success
+BOOKMARK_EVERY = 25  # ranks: a search passes no more of one's own answers than this
 
 
 class LeaseLost(Refused):
@@ -23,19 +27,31 @@ class LeaseLost(Refused):
         super().__init__(Problem("the lease has ended; the item may be with somebody else now"))
 
 
-def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: bool = False) -> Lease | None:
+@dataclass(frozen=True)
+class Work:
+    """The case that a person has in hand, and the one that will follow it, taken ahead so that it can be loaded.
+    `queues` are those with something open."""
+
+    lease: Lease | None
+    ahead: Lease | None
+    queues: Sequence[Queue]
+
+
+def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: bool = False) -> Work:
     """What this person works on next, whatever queue it is in: what they took last, or else the next open slot.
 
     What they have passed on comes back only when they ask for it: it is there for their colleagues first.
     """
     leases_expire(now=now)
-    if lease := _held(actor, item__queue__project=project):
-        return lease_renew(lease=lease, actor=actor, now=now)
-    open_slots = Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)
-    for queue in Queue.objects.filter(Exists(open_slots), project=project).order_by("pk"):
-        if lease := slot_claim(queue=queue, actor=actor, now=now, passed_on=passed_on):
-            return lease
-    return None
+    held = list(leases_held(actor, item__queue__project=project))
+    lease = _resume(held, actor, now)
+    search = _Search(queues_waiting(project, actor), actor, require_role(actor, *SERVED))
+    if lease is None:
+        lease = _take(search, lambda: search.whole(passed_on), now)
+    if lease is None:
+        return Work(None, None, search.queues)
+    ahead = next((other for other in held if other.pk != lease.pk and not other.ended_at), None)
+    return Work(lease, ahead or _take(search, search.onward, now, ahead=True), search.queues)
 
 
 def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = True) -> Lease | None:
@@ -45,38 +61,34 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = 
     what may become a conflict. None: nothing is waiting for this person. Expired leases
     are ended here, so that no worker has to run for an abandoned item to be served again.
     """
-    role = require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)
+    role = require_role(actor, *SERVED)
     if queue.project_id != actor.project_id:
         raise Refused(Problem(f"{actor} is no member of the project of this queue"))
     leases_expire(now=now)
-    for _ in range(MOST_TRIES):
-        try:
-            with transaction.atomic():
-                # A person's windows come one after the other, and find what the first of them took.
-                Author.objects.select_for_update(no_key=True).get(pk=actor.pk)
-                if held := _held(actor, item__queue=queue):
-                    return lease_renew(lease=held, actor=actor, now=now)
-                slot = _next_slot(queue, actor, role, passed_on)
-                if slot is None:
-                    return None
-                return Lease.objects.create(
-                    slot=slot, item_id=slot.item_id, author=actor, taken_at=now, expires_at=now + LEASE
-                )
-        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
-            continue
-    raise Refused(Problem("too many people claim at this moment; try again"))
+    search = _Search(queues_waiting(queue.project, actor, pk=queue.pk), actor, role)
+    return _take(search, lambda: search.whole(passed_on), now)
 
 
 def leases_expire(*, now: datetime) -> int:
+    """End what has run out. A slot that was abandoned is served before what nobody has begun."""
     expired = Lease.objects.filter(ended_at__isnull=True, expires_at__lte=now)
-    # Asked first: on SQLite an update waits for the one writer even where it finds nothing.
-    return expired.update(ended_at=now, end=LeaseEnd.EXPIRED) if expired.exists() else 0
+    # Asked first: on SQLite a transaction waits for the one writer even where it finds nothing.
+    if not expired.exists():
+        return 0
+    with transaction.atomic():
+        locked = expired.select_for_update(skip_locked=True, no_key=True).order_by("pk")
+        found = dict(locked.values_list("pk", "slot"))
+        Slot.objects.filter(pk__in=found.values()).update(urgent=True)
+        return Lease.objects.filter(pk__in=found).update(ended_at=now, end=LeaseEnd.EXPIRED)
 
 
 def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
     """The holder's own heartbeat: never refused while nobody else holds the slot."""
-    _change_live(Lease.objects.filter(pk=lease.pk, author=actor), now, expires_at=now + LEASE)
-    lease.ended_at, lease.end, lease.expires_at = None, "", now + LEASE
+    change = {"expires_at": now + LEASE} | ({"ahead": False, "taken_at": now} if lease.ahead else {})
+    _change_live(Lease.objects.filter(pk=lease.pk, author=actor), now, **change)
+    lease.ended_at, lease.end = None, ""
+    for field, value in change.items():
+        setattr(lease, field, value)
     return lease
 
 
@@ -85,10 +97,14 @@ def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
     lease.ended_at, lease.end = now, end
 
 
-def _held(actor: Author, **where: Any) -> Lease | None:
-    """What this person took last: an item that came back to them goes before the one they had begun."""
-    held = Lease.objects.filter(author=actor, ended_at__isnull=True, **where)
-    return held.select_related("item__queue__rubric", "item__case", "slot").order_by("taken_at", "pk").last()
+def _resume(held: Iterable[Lease], actor: Author, now: datetime) -> Lease | None:
+    """The first of these leases, in front of its holder from now on; what was loaded ahead may be lost by now."""
+    for lease in held:
+        try:
+            return lease_renew(lease=lease, actor=actor, now=now)
+        except LeaseLost:
+            lease.ended_at = now
+    return None
 
 
 def _change_live(lease: QuerySet[Lease], now: datetime, **change: Any) -> None:
@@ -108,16 +124,78 @@ def _take_back(lease: QuerySet[Lease], now: datetime) -> bool:
         return False
 
 
-def _next_slot(queue: Queue, actor: Author, role: Role, passed_on: bool) -> Slot | None:
-    open_slots = slots_open_to(actor, role, Slot.objects.filter(queue=queue))
-    # What this person skipped comes back only when nothing else waits.
-    for skipped in (False, True) if passed_on else (False,):
-        for kind in (SlotKind.ADJUDICATION, SlotKind.REVIEW):
-            slots = open_slots.filter(kind=kind, was_skipped=skipped)
+@dataclass(frozen=True)
+class _Search:
+    """Where the next slot of a person may lie, in these queues."""
 
-            if connection.features.has_select_for_update_skip_locked:
-                slots = slots.select_for_update(skip_locked=True, of=("self",))
-            slot = slots.order_by("-urgent", "rank", "n").first()
-            if slot:
-                return slot
+    queues: Sequence[Queue]  # of `queues_waiting`
+    actor: Author
+    role: Role
+
+    def onward(self) -> Iterator[Place]:
+        """In each queue the conflicts, then what holds things up, then what lies beyond the bookmark."""
+        for queue in self.queues:
+            yield from places_onward(queue, self.actor, self.role)
+
+    def whole(self, passed_on: bool) -> Iterator[Place]:
+        """All there is, before it is said that nothing waits: a bookmark hides nothing, nor what others only loaded."""
+        yield from self.onward()
+        yield from self._everywhere()
+        if passed_on:
+            yield from self._everywhere(skipped=True)
+        yield from self._everywhere(loaded_by_another=True)
+
+    def _everywhere(self, **where: bool) -> Iterator[Place]:
+        for queue in self.queues:
+            for kind in kinds_for(self.role):
+                yield Place(queue, self.actor, self.role, kind, **where)
+
+
+def _take(
+    search: _Search, places: Callable[[], Iterator[Place]], now: datetime, *, ahead: bool = False
+) -> Lease | None:
+    """Hold the first slot in these places; where nothing was to be held ahead, what the person holds by now.
+
+    SQLite has one writer. There a reviewer's search is over before the write begins, which looks at its find again.
+    """
+    locking = connection.features.has_select_for_update
+    within = locking or search.role == Role.ADJUDICATOR
+    for _ in range(MOST_TRIES):
+        found = None if within else _first(places(), locked=False)
+        try:
+            with transaction.atomic():
+                if locking:
+                    # A person's windows come one after the other, and find what the first of them took.
+                    Author.objects.select_for_update(no_key=True).get(pk=search.actor.pk)
+                held = () if ahead else leases_held(search.actor, item__queue__in=search.queues)
+                if lease := _resume(held, search.actor, now):
+                    return lease
+                if within:
+                    found = _first(places(), locked=locking)
+                if found is None:
+                    return None
+                place, slot = found
+                if within or Slot.objects.filter(pk=slot.pk, state=SlotState.OPEN).exists():
+                    return _hold(slot, place, now, ahead)
+        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
+            continue
+    raise Refused(Problem("too many people claim at this moment; try again"))
+
+
+def _first(places: Iterable[Place], *, locked: bool) -> tuple[Place, Slot] | None:
+    for place in places:
+        if pk := place.first(locked=locked):
+            return place, Slot.objects.select_related("item__case").get(pk=pk)
     return None
+
+
+def _hold(slot: Slot, place: Place, now: datetime, ahead: bool) -> Lease:
+    queue, actor = place.queue, place.author
+    if place.loaded_by_another:
+        Lease.objects.filter(slot=slot, ahead=True, ended_at=None).update(ended_at=now, end=LeaseEnd.RELEASED)
+    if place.beyond + BOOKMARK_EVERY <= slot.rank and not slot.urgent:
+        Bookmark.objects.update_or_create(author=actor, queue=queue, defaults={"rank": slot.rank})
+    slot.item.queue = queue
+    return Lease.objects.create(
+        slot=slot, item=slot.item, author=actor, taken_at=now, expires_at=now + LEASE, ahead=ahead
+    )

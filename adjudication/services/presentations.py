@@ -3,7 +3,10 @@
 import secrets
 from datetime import datetime
 
+from django.db import IntegrityError, transaction
+
 from adjudication.models import Item, Presentation
+from adjudication.selectors import shown_of
 from core.models import Author
 
 
@@ -15,8 +18,12 @@ def presentation_ensure(*, item: Item, author: Author, now: datetime) -> Present
     found = Presentation.objects.filter(item=item, author=author).first()
     if found is not None:
         return found
-    order = sorted(item.shown.values_list("artifact", flat=True))
+    order = sorted(shown.artifact_id for shown in shown_of(item))
     secrets.SystemRandom().shuffle(order)
-    return Presentation.objects.get_or_create(
-        item=item, author=author, defaults={"order": order, "salt": secrets.token_hex(16), "at": now}
-    )[0]
+    try:
+        with transaction.atomic():
+            return Presentation.objects.create(
+                item=item, author=author, order=order, salt=secrets.token_hex(16), at=now
+            )
+    except IntegrityError:  # one_presentation_per_item_and_author: another window of theirs was faster
+        return Presentation.objects.get(item=item, author=author)

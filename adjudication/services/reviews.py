@@ -1,10 +1,10 @@
 """Submitting an answer, and passing an item on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import OuterRef, Subquery
 
 from adjudication.models import (
     Item,
@@ -19,9 +19,11 @@ from adjudication.models import (
     Slot,
     SlotKind,
     SlotState,
+    Span,
 )
+from adjudication.models.reviews import Passage
 from adjudication.reasons import check_reasons
-from adjudication.selectors import has_reviewer_left
+from adjudication.selectors import has_reviewer_left, shown_of
 from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
@@ -31,6 +33,7 @@ from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author, Role
 from core.texts import require_storable
+from judges.services.texts import texts_of
 
 LONGEST_CODE = 60
 MOST_SECONDS = 2**31 - 1  # what the column holds
@@ -46,6 +49,7 @@ def review_submit(
     answers: Answers,
     reasons: Sequence[str] = (),
     rationale: str = "",
+    spans: Sequence[Passage] = (),
     seconds: int | None = None,
     now: datetime,
 ) -> Review:
@@ -54,27 +58,30 @@ def review_submit(
     Sent twice, it is stored once: the first answer comes back. Raises `Refused` where the lease was
     lost to somebody else.
     """
-    # The item alone: a lock on its queue would let answers in only one by one from their very start.
-    locked = Item.objects.select_for_update(no_key=True, of=("self",))
-    item = locked.select_related("queue__rubric").get(pk=lease.item_id)
-    lease = Lease.objects.select_related("slot").get(pk=lease.pk)
+    # Lease and item alone: a lock on the queue would let answers in only one by one from their very start.
+    locked = Lease.objects.select_for_update(no_key=True, of=("self", "item"))
+    before = Review.objects.filter(item=OuterRef("item"), author=actor).order_by("-revision").values("revision")[:1]
+    lease = locked.select_related("slot", "item__queue__rubric").annotate(before=Subquery(before)).get(pk=lease.pk)
+    item = lease.item
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
     if lease.end == LeaseEnd.SUBMITTED:
         return Review.objects.filter(item=item, author=actor).latest("revision")
     require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)  # it may have been taken since the claim
-    check_answers(item, answers)
+    presentation = Presentation.objects.filter(item=item, author=actor).first()
+    check_answers(item, answers, presentation.order if presentation else item.shown.values_list("artifact", flat=True))
     check_words(reasons, rationale)
     check_reasons(reasons, rationale)
+    check_spans(item, spans)
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
     review = Review.objects.create(
         item=item,
         author=actor,
-        revision=1 + (item.reviews.filter(author=actor).aggregate(last=Max("revision"))["last"] or 0),
+        revision=1 + (lease.before or 0),
         kind=lease.slot.kind,
         surplus=surplus,
-        presentation=Presentation.objects.filter(item=item, author=actor).first(),
+        presentation=presentation,
         rationale=rationale,
         # A browser's odd clock is no reason to lose an answer.
         seconds=seconds if seconds is not None and 0 <= seconds <= MOST_SECONDS else None,
@@ -84,6 +91,10 @@ def review_submit(
         Label(review=review, artifact_id=artifact, label=label) for artifact, label in answers.items()
     )
     ReviewReason.objects.bulk_create(ReviewReason(review=review, code=code) for code in dict.fromkeys(reasons))
+    Span.objects.bulk_create(
+        Span(review=review, artifact_id=artifact, part=part, start=start, end=end)
+        for artifact, part, start, end in dict.fromkeys(spans)
+    )
     draft_drop(item.pk, actor)
     event_record(name="adjudication.review-submitted", actor=actor, now=now, payload={"review": review.pk})
     if not surplus:
@@ -91,14 +102,27 @@ def review_submit(
     return review
 
 
-def check_answers(item: Item, answers: Answers) -> None:
-    shown = set(item.shown.values_list("artifact", flat=True))
-    if set(answers) != shown:
+def check_answers(item: Item, answers: Answers, shown: Iterable[int]) -> None:
+    if set(answers) != set(shown):
         raise InputError(Problem("an answer is needed for each artifact shown, and for no other"))
     labels = item.queue.rubric.labels
     wrong = [label for label in answers.values() if label is not None and label not in labels]
     if wrong:
         raise InputError(Problem("not a label of the scale", value=wrong[0], allowed=", ".join(labels)))
+
+
+def check_spans(item: Item, spans: Sequence[Passage]) -> None:
+    if not spans:
+        return
+    hashes: dict[tuple[int | None, int], str] = {(None, 0): item.case.input_hash}
+    for shown in shown_of(item):
+        hashes |= {(shown.artifact_id, part): sha256 for part, (_, sha256) in enumerate(shown.artifact.parts)}
+    texts = texts_of(project=item.queue.project, hashes=hashes.values())
+    for artifact, part, start, end in spans:
+        text = texts.get(hashes.get((artifact, part), ""), "")
+        if not 0 <= start < end <= len(text):
+            where = f"characters {start} to {end} of part {part}"
+            raise InputError(Problem("a quoted passage lies outside its text", key="spans", value=where))
 
 
 def check_words(reasons: Sequence[str], rationale: str) -> None:

@@ -34,6 +34,10 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
     An item that is settled already gets here when an answer was taken back and given anew: the decision
     in force stays until another one replaces it, as a further revision.
     """
+    unanswered = item.slots.filter(state=SlotState.OPEN).exists()
+    if unanswered and item.state == ItemState.OPEN:
+        _wait_for_another(item, actor, now)
+        return
     reviews = [review for review in _standing_reviews(item) if not review.surplus]
     decisions = {review.pk: _decision(review) for review in reviews}
     adjudications = [review for review in reviews if review.kind == SlotKind.ADJUDICATION]
@@ -42,17 +46,14 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
             item=item, how=SettlementHow.ADJUDICATED, decision=decisions[adjudications[-1].pk], actor=actor, now=now
         )
         return
-    if item.state == ItemState.CONFLICT:
-        return
-    if item.slots.filter(state=SlotState.OPEN).exists():
-        _wait_for_another(item, actor, now)
+    if unanswered or item.state == ItemState.CONFLICT:
         return
     first, *others = [decisions[review.pk] for review in reviews]
     if any(other != first for other in others):
         item_to_adjudicator(item=item, now=now, actor=actor)
     elif None in first.values() and len(reviews) < ENOUGH_TO_SAY_CANNOT_JUDGE:
         # One person alone does not declare a case underspecified.
-        _slot_add(item, SlotKind.REVIEW)
+        slot_add(item, SlotKind.REVIEW)
         _wait_for_another(item, actor, now)
     else:
         how = SettlementHow.UNANIMOUS if others else SettlementHow.SINGLE
@@ -70,7 +71,7 @@ def item_to_adjudicator(*, item: Item, actor: Author, now: datetime) -> None:
     if item.state != ItemState.SETTLED:
         item_move(item, ItemState.CONFLICT)
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
-    _slot_add(item, SlotKind.ADJUDICATION)
+    slot_add(item, SlotKind.ADJUDICATION)
     event_record(name="adjudication.conflict-found", actor=actor, now=now, payload={"item": item.pk})
 
 
@@ -82,14 +83,15 @@ def item_settle(*, item: Item, how: SettlementHow, decision: Decision, actor: Au
     if None in decision.values():
         how = SettlementHow.UNDERSPECIFIED
     item.slots.filter(state=SlotState.OPEN).update(state=SlotState.WITHDRAWN)
-    if item.state != ItemState.SETTLED:
+    before = _in_force(item) if item.state == ItemState.SETTLED else None
+    if before is None:
         item_move(item, ItemState.SETTLED)
-    elif (before := _in_force(item)) and (before.how, _references(before)) == (how, _given(decision)):
+    elif (before.how, _references(before)) == (how, _given(decision)):
         return before
     number = settlement_numbers(item.queue, 1)
     settlement = Settlement.objects.create(
         item=item,
-        revision=1 + (item.settlements.aggregate(last=Max("revision"))["last"] or 0),
+        revision=1 + (before.revision if before else 0),
         queue=item.queue,
         number=number,
         how=how,
@@ -140,6 +142,6 @@ def _decision(review: Review) -> dict[int, str | None]:
     return {label.artifact_id: label.label for label in review.labels.all()}
 
 
-def _slot_add(item: Item, kind: SlotKind) -> None:
+def slot_add(item: Item, kind: SlotKind) -> None:
     last = item.slots.aggregate(last=Max("n"))["last"] or 0
     Slot.objects.create(item=item, n=last + 1, kind=kind, queue=item.queue, rank=item.rank or 0, urgent=True)

@@ -62,4 +62,5 @@ def _take_from_the_adjudicator(item: Item) -> None:
 def _as_draft(review: Review, actor: Author, now: datetime) -> None:
     answers = dict(review.labels.values_list("artifact", "label"))
     reasons = list(review.reasons.order_by("pk").values_list("code", flat=True))
-    draft_store(review.item_id, actor, answers, reasons, review.rationale, review.seconds or 0, now)
+    spans = list(review.spans.order_by("pk").values_list("artifact", "part", "start", "end"))
+    draft_store(review.item_id, actor, answers, reasons, review.rationale, spans, review.seconds or 0, now)

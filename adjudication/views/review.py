@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from adjudication.blind import blind_comparison
 from adjudication.forms import AnswerForm, SkipForm
 from adjudication.models import Lease
 from adjudication.selectors import lease_of
@@ -15,7 +16,7 @@ from adjudication.services.leases import LeaseLost, work_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.reviews import item_skip, review_submit
 from adjudication.services.undo import review_undo
-from adjudication.views.pages import Notice, screen, told
+from adjudication.views.pages import Notice, blind_page, screen, told
 from core.access import ProjectRequest, access
 from core.errors import InputError, Refused
 from core.models import Role
@@ -34,8 +35,8 @@ LOST = (
 def review(request: ProjectRequest) -> HttpResponse:
     now = timezone.now()
     passed_on = "passed-on" in request.GET
-    lease = work_claim(project=request.project, actor=request.author, now=now, passed_on=passed_on)
-    return screen(request, lease, now)
+    work = work_claim(project=request.project, actor=request.author, now=now, passed_on=passed_on)
+    return screen(request, work, now)
 
 
 @desk
@@ -46,13 +47,15 @@ def review_send(request: ProjectRequest, token: UUID) -> HttpResponse:
     if not form.is_valid():
         return told(request, form.sentences(), BAD_INPUT)
     try:
-        review_submit(lease=lease, actor=request.author, now=timezone.now(), **form.content())
+        sent = review_submit(lease=lease, actor=request.author, now=timezone.now(), **form.content())
     except LeaseLost:
         draft_save(lease=lease, actor=request.author, now=timezone.now(), **form.content())
         return told(request, [LOST], REFUSED)
     except InputError as error:
         return told(request, _sentences(error), REFUSED if isinstance(error, Refused) else BAD_INPUT)
-    return _next(request, Notice("success", "Saved."))
+    # An answer beyond what the item needed is kept, and nothing hangs on it.
+    undo = "" if sent.surplus else str(token)
+    return _next(request, Notice("success", "Saved."), undo, request.POST.get("ahead", ""))
 
 
 @desk
@@ -95,6 +98,19 @@ def undo(request: ProjectRequest, token: UUID) -> HttpResponse:
     return _next(request, Notice("info", "Your last answer is back. It counts again when you save it."))
 
 
+@desk
+@require_GET
+def differences(request: ProjectRequest, token: UUID) -> HttpResponse:
+    """Where the outputs of a case differ: the texts alone for the page that shows them, which then marks them."""
+    lease = _lease(request, token)
+    presentation = presentation_ensure(item=lease.item, author=request.author, now=timezone.now())
+    sides = blind_comparison(lease, presentation)
+    if not sides:
+        raise Http404
+    part = "_differences" if request.headers.get("HX-Request") else "differences"
+    return blind_page(request, f"adjudication/{part}.html", {"sides": sides})
+
+
 def _lease(request: ProjectRequest, token: UUID) -> Lease:
     """Their own: anybody else's is not there."""
     return get_object_or_404(lease_of(request.author, token), item__queue__project=request.project)
@@ -106,12 +122,12 @@ def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> An
     return AnswerForm(request.POST, presentation=presentation, labels=labels, complete=complete)
 
 
-def _next(request: ProjectRequest, notice: Notice) -> HttpResponse:
+def _next(request: ProjectRequest, notice: Notice, undo: str | None = None, shown: str = "") -> HttpResponse:
     if not request.headers.get("HX-Request"):
         return redirect("adjudication:review", request.project.name)
     now = timezone.now()
-    lease = work_claim(project=request.project, actor=request.author, now=now)
-    return screen(request, lease, now, [notice])
+    work = work_claim(project=request.project, actor=request.author, now=now)
+    return screen(request, work, now, [notice], undo, shown)
 
 
 def _sentences(error: InputError) -> list[str]:

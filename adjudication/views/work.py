@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from adjudication.blind import sent_cases, skipped_cases
 from adjudication.models import Lease, SlotKind
-from adjudication.selectors import lease_of, sent_by, sent_count, skipped_by, undoable, waiting_for
+from adjudication.selectors import lease_of, queues_waiting, sent_by, sent_count, skipped_by, undoable, waiting_for
 from adjudication.views.pages import blind_page, waiting_words
 from core.access import ProjectRequest, access
 from core.models import Role
@@ -24,12 +24,13 @@ def work(request: ProjectRequest) -> HttpResponse:
     if before:
         leases = leases.filter(ended_at__lt=_cursor(request, before).ended_at)
     shown = list(leases[: PAGE + 1])
+    queues = queues_waiting(project, author)
     undo = undoable(author, timezone.now())
     skips = [(skip.item, skip.reason, skip.at) for skip in skipped_by(author)[:PAGE]]
     context = {
         "adjudicator": request.role == Role.ADJUDICATOR,
-        "reviews": waiting_words(waiting_for(project, author, request.role, SlotKind.REVIEW)),
-        "conflicts": waiting_words(waiting_for(project, author, request.role, SlotKind.ADJUDICATION)),
+        "reviews": waiting_words(waiting_for(queues, author, request.role, SlotKind.REVIEW)),
+        "conflicts": waiting_words(waiting_for(queues, author, request.role, SlotKind.ADJUDICATION)),
         "sent_in_all": sent_count(author),
         "sent": sent_cases(project, shown[:PAGE], str(undo.token) if undo else ""),
         "older": str(shown[PAGE - 1].token) if len(shown) > PAGE else "",

@@ -90,6 +90,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
         "registrations": audit.registrations.order_by("n"),
         "progress": progress,
         "double_review_share": audit.review["double_review_share"],
+        "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
         "settled_how": list(data["settled_how"].items()),
         "labelled_by": list(data["labelled_by"].items()),
         "simulated": AuthorKind.SIMULATED in data["labelled_by"],

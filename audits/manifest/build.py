@@ -167,8 +167,12 @@ def _slice_value(text: str) -> tuple[str, str]:
 
 def _review(document: Document) -> ReviewSpec:
     flags = _flags(document, "review")
+    slices = mapping_at(document, "review", "double_review_slices")
+    by_slice = {text: float(share) for text, share in slices.items()}
     share = number_at(document, "review", "double_review_share")
-    return ReviewSpec(**flags) if share is None else ReviewSpec(double_review_share=share, **flags)
+    if share is None:
+        return ReviewSpec(double_review_slices=by_slice, **flags)
+    return ReviewSpec(double_review_share=share, double_review_slices=by_slice, **flags)
 
 
 def _plan(plan: Document) -> PlanSpec:

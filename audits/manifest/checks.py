@@ -115,9 +115,14 @@ def _slices(document: Document) -> Iterator[Problem]:
     used += [
         (f"plan.strata.slices[{n}]", name) for n, name in enumerate(texts_at(document, "plan", "strata", "slices"))
     ]
+    used += [(f"review.double_review_slices.{text}", text) for text in _double_review_slices(document)]
     for key, text in used:
         if text.partition("=")[0] not in named:
             yield Problem("not one of the slices", key=key, value=text, allowed=", ".join(named))
+
+
+def _double_review_slices(document: Document) -> Iterable[str]:
+    return mapping_at(document, "review", "double_review_slices")
 
 
 def _plan_numbers(document: Document) -> Iterator[Problem]:
@@ -128,6 +133,7 @@ def _plan_numbers(document: Document) -> Iterator[Problem]:
         (("plan", "half_width"), 0, span, "(]"),
         (("plan", "detectable_difference"), 0, span, "(]"),
         (("review", "double_review_share"), 0, 1, "[]"),
+        *((("review", "double_review_slices", text), 0, 1, "[]") for text in _double_review_slices(document)),
     )
     for path, low, high, ends in ranges:
         number = number_at(document, *path)

@@ -158,7 +158,7 @@ def _open_items(
     audit: Audit, chosen: Sequence[FrameRow], cases: Sequence[int], artifacts: Mapping[int, tuple[int, ...]]
 ) -> dict[int, Item]:
     last = audit.queue.items.aggregate(last=Max("rank"))["last"] or 0
-    share, seed = audit.review["double_review_share"], audit.plan["seed"]
+    seed, shares = audit.plan["seed"], _double_review_shares(audit, cases)
     case_set = audit.comparison.case_set
     return items_add(
         queue=audit.queue,
@@ -167,11 +167,24 @@ def _open_items(
                 case=case,
                 artifacts=artifacts[case],
                 rank=rank,
-                answers=2 if double_reviewed(seed, identity_of(case_set, row), share) else 1,
+                answers=2 if double_reviewed(seed, identity_of(case_set, row), shares[case]) else 1,
             )
             for rank, (case, row) in enumerate(zip(cases, chosen, strict=True), last + 1)
         ],
     )
+
+
+def _double_review_shares(audit: Audit, cases: Sequence[int]) -> dict[int, float]:
+    """For each case the largest share that is asked for: of all, or of a slice that it is in."""
+    everywhere = audit.review["double_review_share"]
+    by_slice = audit.review.get("double_review_slices", {})  # drafts opened by earlier versions have none
+    if not by_slice:
+        return dict.fromkeys(cases, everywhere)
+    slices = dict(Case.objects.filter(case_set=audit.comparison.case_set).values_list("pk", "slices"))
+    return {
+        case: max([everywhere, *(by_slice.get(f"{name}={value}", 0.0) for name, value in slices[case].items())])
+        for case in cases
+    }
 
 
 def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...]]:

@@ -34,8 +34,7 @@
   };
 
   const act = (key) => {
-    const side = { l: "left", r: "right" }[key];
-    const group = side && groups().find((one) => one.dataset.position === side);
+    const group = groups().find((one) => one.dataset.turnKey === key);
     if (group) return activate(group), true;
     const element = (active() && named(key, active())) || named(key);
     if (!element || element.disabled) return false;
@@ -53,9 +52,10 @@
       if (event.key === "Escape") typing.blur();
       if (!save || event.repeat || window.tertium.isBusy()) return;
       event.preventDefault();
-      named("Enter")?.click();
+      document.querySelector("#answer [type=submit]")?.click();
       return;
     }
+    if (desk().classList.contains("keys-off")) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || window.tertium.isBusy()) return;
     // A focused button or link takes Enter for itself.
     if (event.key === "Enter" && target.closest("button, a, summary")) return;

@@ -17,7 +17,7 @@
     line.textContent = text;
     tell(line.outerHTML);
   };
-  window.tertium = Object.assign(window.tertium || {}, { isBusy: () => busy, tell });
+  window.tertium = Object.assign(window.tertium || {}, { isBusy: () => busy, tell, tellText });
 
   const setBusy = (value, form = null) => {
     busy = value;
@@ -40,6 +40,33 @@
     }
   };
 
+  const begin = () => {
+    resent = false;
+    window.scrollTo(0, 0);
+    document.getElementById("desk-heading")?.focus({ preventScroll: true });
+    ready();
+  };
+
+  // The next case is here already, and is shown as soon as the answer to the one before is stored.
+  const loaded = () => document.querySelector("#ahead > template");
+  const showLoaded = (html) => {
+    const answer = new DOMParser().parseFromString(html, "text/html");
+    document.getElementById("in-hand").replaceChildren(loaded().content);
+    for (const id of ["strip", "ahead"]) document.getElementById(id).replaceWith(answer.getElementById(id));
+    for (const id of ["strip", "in-hand"]) window.htmx.process(document.getElementById(id));
+    document.getElementById("notices").replaceChildren();
+    begin();
+  };
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.target.id === "answer" && loaded()) event.detail.parameters.ahead = loaded().dataset.token;
+  });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr } = event.detail;
+    if (!xhr.getResponseHeader("X-Desk-Onward")) return;
+    event.detail.shouldSwap = false;
+    showLoaded(xhr.responseText);
+  });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (busy) return event.preventDefault();
     window.tertium.forgetDraft();
@@ -47,12 +74,7 @@
     return undefined;
   });
   document.addEventListener("htmx:afterRequest", (event) => setBusy(false, event.target));
-  document.addEventListener("htmx:afterSettle", () => {
-    resent = false;
-    window.scrollTo(0, 0);
-    document.getElementById("desk-heading")?.focus({ preventScroll: true });
-    ready();
-  });
+  document.addEventListener("htmx:afterSettle", begin);
 
   document.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
@@ -83,6 +105,34 @@
       const [position, value] = pair.split("=");
       document.querySelector(`#answer [name="${position}"][value="${value}"]`)?.click();
     }
+  });
+
+  // Where two outputs differ: the server says, and the same characters are then shown with marks.
+  const compare = async (button) => {
+    const outputs = document.querySelector("#in-hand .outputs");
+    if (!outputs.querySelector("[data-compared]")) {
+      const answer = await fetch(button.form.action, { headers: { "HX-Request": "true" }, redirect: "error" });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const compared = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const side of compared.querySelectorAll("[data-compared]")) {
+        const text = outputs.querySelector(`[data-part="${side.dataset.compared}.0"]`);
+        text.replaceChildren(...side.childNodes);
+        text.dataset.compared = side.dataset.compared;
+      }
+    }
+    const shown = outputs.classList.toggle("differences");
+    button.setAttribute("aria-pressed", String(shown));
+    const count = (side) => outputs.querySelectorAll(`[data-compared=${side}] .differs`).length;
+    const rest = outputs.querySelector(".uncompared") ? " The end of so long a text is not compared." : "";
+    document.getElementById("differences-told").textContent = shown
+      ? `In brackets is what only one side has: left ${count("left")}, right ${count("right")}.${rest}`
+      : "";
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-differences]");
+    if (!button) return;
+    event.preventDefault();
+    compare(button).catch(() => tellText("The differences could not be loaded. Try again in a moment."));
   });
 
   if (desk()) ready();

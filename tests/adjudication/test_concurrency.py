@@ -1,6 +1,8 @@
 """Many people at once, as processes of their own on one database: every race has one winner and nobody an error."""
 
 import multiprocessing
+import random
+import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +13,7 @@ import pytest
 from django.db import connection
 
 from adjudication.models import ItemState, Lease, LeaseEnd, Queue, Review, Settlement
-from adjudication.services.leases import lease_renew, leases_expire, slot_claim
+from adjudication.services.leases import lease_end, lease_renew, leases_expire, slot_claim
 from adjudication.services.reviews import item_skip, review_submit
 from core.models import Author, Event, Project
 from tests import factories
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 FORK = multiprocessing.get_context("fork")
 ROUNDS, RACERS, CLIENTS, ITEMS = 20, 20, 8, 100
+BUSY = 10.0  # seconds
 _start: Barrier
 
 
@@ -58,6 +61,7 @@ def _work_through(work: tuple[Queue, Author]) -> list[int]:
 
 
 def test_eight_people_answer_every_item_once(project: Project) -> None:
+    """BEHAVIOUR 1."""
     queue = factories.make_queue(project, ITEMS)
     answered = at_once(_work_through, [(queue, person) for person in _people(project, CLIENTS)])
     assert Counter(item for items in answered for item in items) == Counter(
@@ -68,6 +72,46 @@ def test_eight_people_answer_every_item_once(project: Project) -> None:
     numbers = Settlement.objects.order_by("number").values_list("number", flat=True)
     assert list(numbers) == list(range(1, ITEMS + 1))
     assert Event.objects.filter(name="adjudication.item-settled").count() == ITEMS
+
+
+def _work_for_a_while(work: tuple[Queue, Author]) -> list[int]:
+    """Answer until the time is over; some pass cases on, some differ, some cannot judge, some walk away from a case."""
+    queue, person = work
+    chance = random.Random(person.pk)
+    sent = []
+    _start.wait()
+    end = time.monotonic() + BUSY
+    now = NOW
+    while time.monotonic() < end:
+        now += timedelta(seconds=30)
+        lease = slot_claim(queue=queue, actor=person, now=now)
+        if lease is None:
+            break
+        what = chance.random()
+        if what < 0.05:
+            lease_end(lease=lease, end=LeaseEnd.RELEASED, now=now)
+        elif what < 0.1 and not lease.item.skips.filter(author=person).exists():
+            item_skip(lease=lease, actor=person, now=now)
+        else:
+            sent.append(submit(lease, chance.choice(["pass", "pass", "pass", "fail", None]), now).pk)
+    return sent
+
+
+def test_everybody_at_once_for_ten_seconds_loses_and_doubles_nothing(project: Project) -> None:
+    """50 people on PostgreSQL, 20 on SQLite: no slot for two, no answer lost or doubled, no error for anybody."""
+    people = _people(project, 50 if connection.vendor == "postgresql" else 20)
+    queue = factories.make_queue(project, 1500, answers=2)
+    sent = [review for one in at_once(_work_for_a_while, [(queue, person) for person in people]) for review in one]
+    reviews = Review.objects.filter(item__queue=queue)
+    assert sorted(reviews.values_list("pk", flat=True)) == sorted(sent)
+    assert len(set(reviews.values_list("item", "author"))) == len(sent)
+    submitted = Lease.objects.filter(end=LeaseEnd.SUBMITTED)
+    assert len(set(submitted.values_list("slot", flat=True))) == submitted.count() == len(sent)
+    answered = Counter(reviews.filter(surplus=False).values_list("item", flat=True))
+    slots = Counter(queue.slots.filter(state="done").values_list("item", flat=True))
+    assert answered == slots
+    settled = list(Settlement.objects.order_by("number").values_list("number", flat=True))
+    assert settled == list(range(1, Queue.objects.get(pk=queue.pk).settled + 1))
 
 
 def _race(work: tuple[list[Queue], Author]) -> list[int]:
@@ -81,6 +125,7 @@ def _race(work: tuple[list[Queue], Author]) -> list[int]:
 
 
 def test_twenty_people_race_for_one_item_and_each_round_has_one_winner(project: Project) -> None:
+    """BEHAVIOUR 1."""
     queues = [factories.make_queue(project, 1, name=f"round {n}") for n in range(ROUNDS)]
     won = at_once(_race, [(queues, person) for person in _people(project, RACERS)])
     assert sorted(queue for one in won for queue in one) == sorted(queue.pk for queue in queues)
@@ -95,6 +140,7 @@ def _answer_once(work: tuple[Queue, Author]) -> bool:
 
 
 def test_item_that_needs_three_answers_gets_three_of_ten(project: Project) -> None:
+    """BEHAVIOUR 6."""
     queue = factories.make_queue(project, 1, answers=3)
     counted = at_once(_answer_once, [(queue, person) for person in _people(project, 10)])
     assert Counter(counted) == {True: 3, False: 7}
@@ -107,6 +153,7 @@ def _send(lease: Lease) -> int:
 
 
 def test_one_answer_sent_by_ten_windows_at_once_is_one_review(project: Project) -> None:
+    """BEHAVIOUR 18."""
     lease = factories.claim(factories.make_queue(project, 1), factories.make_person(project, "ann"))
     assert len(set(at_once(_send, [lease] * 10))) == 1
     assert (Review.objects.count(), Settlement.objects.count()) == (1, 1)

@@ -108,6 +108,7 @@ def test_cannot_judge_is_an_answer(project: Project, ann: Desk) -> None:
 
 
 def test_answer_pressed_five_times_is_stored_once(project: Project, ann: Desk) -> None:
+    """BEHAVIOUR 18."""
     factories.make_queue(project, 2)
     token = ann.token
     assert [ann.post(token, only="1").status_code for _ in range(5)] == [200] * 5
@@ -141,6 +142,7 @@ def test_what_the_form_cannot_take_is_said(project: Project, ann: Desk, data: di
 
 
 def test_draft_survives_into_another_browser(project: Project, ann: Desk) -> None:
+    """BEHAVIOUR 16."""
     factories.make_queue(project, 1)
     saved = ann.post(ann.token, "draft", only="0", reasons=["other"], rationale="not yet", seconds="9")
     assert (saved.status_code, saved.content) == (204, b"")
@@ -152,6 +154,7 @@ def test_draft_survives_into_another_browser(project: Project, ann: Desk) -> Non
 
 
 def test_skipped_case_goes_to_the_next_person_and_not_back(project: Project, ann: Desk, ben: Desk) -> None:
+    """BEHAVIOUR 13."""
     factories.make_queue(project, 3)
     assert "question c001" in ann.page()
     assert ann.post(ann.token, "skip", reason="not my field").status_code == 200
@@ -243,6 +246,7 @@ def test_token_leads_nowhere_in_another_project(project: Project, ann: Desk) -> 
 
 
 def test_two_outputs_are_unswapped(project: Project, ann: Desk, ben: Desk) -> None:
+    """BEHAVIOUR 10."""
     factories.make_queue(project, 6, answers=2, upgrade=True)
     for desk in (ann, ben):
         for _ in range(6):
@@ -254,6 +258,7 @@ def test_two_outputs_are_unswapped(project: Project, ann: Desk, ben: Desk) -> No
 
 
 def test_two_outputs_stay_where_they_are_on_reload(project: Project, ann: Desk) -> None:
+    """BEHAVIOUR 10."""
     case_set = factories.load_cases(project, ["c1"])
     systems = [
         factories.load_artifacts(case_set, name, [factories.artifact_row("c1", 1, f"{name} says")])
@@ -268,6 +273,7 @@ def test_two_outputs_stay_where_they_are_on_reload(project: Project, ann: Desk) 
 
 
 def test_adjudicator_sees_both_answers_and_no_names(project: Project, ann: Desk, ben: Desk, ada: Desk) -> None:
+    """BEHAVIOUR 11."""
     factories.make_queue(project, 1, answers=2)
     ann.post(ann.token, only="1", rationale="because it is right")
     ben.post(ben.token, only="0", reasons=["rubric boundary"], rationale="because it is wrong")
@@ -318,6 +324,7 @@ NASTY = "<script>alert(1)</script> [x](javascript:alert(1)) \u202ereversed\u202c
 
 
 def test_texts_are_shown_as_the_characters_they_are(project: Project, ann: Desk, ben: Desk, ada: Desk) -> None:
+    """BEHAVIOUR 37."""
     one_case(project, NASTY, NASTY, (NASTY,))
     Item.objects.get().slots.update(n=1)
     page = ann.page()
@@ -365,6 +372,7 @@ def test_my_work_lists_own_answers_and_skips(project: Project, ann: Desk) -> Non
 
 
 def test_my_work_goes_back_page_by_page(project: Project, ann: Desk) -> None:
+    """BEHAVIOUR 39."""
     queue = factories.make_queue(project, 60)
     for minutes in range(60):
         factories.answer(queue, ann.author, now=factories.NOW + minutes * MINUTE)
@@ -389,6 +397,7 @@ def test_undo_after_the_answer_is_withdrawn_elsewhere_is_refused_in_one_sentence
 def test_review_page_asks_the_database_no_more_for_a_longer_queue(
     project: Project, ann: Desk, cases: int, django_assert_max_num_queries: Any
 ) -> None:
+    """BEHAVIOUR 39."""
     factories.make_queue(project, cases)
     ann.page()
     with django_assert_max_num_queries(24):

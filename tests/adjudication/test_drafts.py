@@ -54,6 +54,7 @@ def test_lease_that_ran_out_comes_back_with_the_next_word(project: Project, ann:
 
 
 def test_lost_lease_keeps_the_text_and_leaves_the_other_alone(project: Project, ann: Author, ben: Author) -> None:
+    """BEHAVIOUR 4."""
     queue = factories.make_queue(project, 1)
     lost = factories.claim(queue, ann)
     other = factories.claim(queue, ben, LATER)
@@ -67,6 +68,7 @@ def test_lost_lease_keeps_the_text_and_leaves_the_other_alone(project: Project, 
 
 
 def test_three_people_have_three_drafts_of_one_item(project: Project, ann: Author, ben: Author) -> None:
+    """BEHAVIOUR 7."""
     queue = factories.make_queue(project, 1, answers=3)
     people = [ann, ben, factories.make_person(project, "cleo")]
     for number, person in enumerate(people):

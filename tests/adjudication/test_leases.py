@@ -61,6 +61,7 @@ def test_nothing_is_left_when_all_is_held_or_answered(queue: Queue, ann: Author,
 def test_lease_is_over_by_the_clock_passed_in_with_no_worker(
     queue: Queue, ann: Author, ben: Author, minutes: int, case: str
 ) -> None:
+    """BEHAVIOUR 2."""
     held = claim(queue, ann)
     assert _case(claim(queue, ben, NOW + minutes * MINUTE)) == case
     held.refresh_from_db()
@@ -70,6 +71,7 @@ def test_lease_is_over_by_the_clock_passed_in_with_no_worker(
 def test_answer_under_a_lease_lost_to_another_is_refused_and_theirs_is_untouched(
     queue: Queue, ann: Author, ben: Author
 ) -> None:
+    """BEHAVIOUR 4."""
     late = NOW + LEASE
     held = claim(queue, ann)
     other = claim(queue, ben, late)
@@ -80,6 +82,7 @@ def test_answer_under_a_lease_lost_to_another_is_refused_and_theirs_is_untouched
 
 
 def test_holder_renews_as_often_as_they_like(queue: Queue, ann: Author) -> None:
+    """BEHAVIOUR 5."""
     held, other_tab = claim(queue, ann), claim(queue, ann)
     for minute in range(1, 200, 7):
         lease_renew(lease=held, actor=ann, now=NOW + minute * MINUTE)
@@ -151,6 +154,7 @@ def test_released_lease_lets_the_next_person_in(queue: Queue, ann: Author, ben: 
 
 
 def test_overlap_serves_an_item_to_two_people_never_twice_to_one(project: Project, ann: Author, ben: Author) -> None:
+    """BEHAVIOUR 3."""
     queue = factories.make_queue(project, 2, answers=2, name="twice")
     answer(queue, ann)
     assert [_case(claim(queue, person)) for person in (ann, ben)] == ["c002", "c001"]

@@ -89,6 +89,7 @@ def test_overlap_waits_for_the_second_answer_and_is_unanimous(project: Project, 
 def test_answers_that_differ_go_to_an_adjudicator_whose_word_stands(
     project: Project, people: dict[str, Author]
 ) -> None:
+    """BEHAVIOUR 12."""
     queue = factories.make_queue(project, 2, answers=2)
     answer(queue, people["ann"], "pass")
     answer(queue, people["ben"], "fail")
@@ -133,6 +134,7 @@ def test_reviewers_are_never_served_a_conflict(project: Project, people: dict[st
 
 
 def test_one_person_alone_does_not_declare_a_case_underspecified(project: Project, people: dict[str, Author]) -> None:
+    """BEHAVIOUR 14."""
     queue = factories.make_queue(project, 2)
     answer(queue, people["ann"], None)
     item = factories.item_of(queue, "c001")
@@ -194,6 +196,7 @@ def test_second_sending_with_another_label_keeps_the_first(project: Project, peo
 
 
 def test_surplus_answer_is_kept_and_changes_nothing(project: Project, people: dict[str, Author]) -> None:
+    """BEHAVIOUR 6."""
     queue = factories.make_queue(project, 1, answers=2)
     late = claim(queue, people["ann"])
     factories.item_of(queue, "c001").slots.update(state=SlotState.WITHDRAWN)
@@ -250,6 +253,7 @@ def test_skipped_item_goes_first_to_the_next_reviewer_and_last_to_who_skipped_it
 
 
 def test_item_that_all_reviewers_skipped_goes_to_the_adjudicator(project: Project, people: dict[str, Author]) -> None:
+    """BEHAVIOUR 13."""
     queue = factories.make_queue(project, 2)
     for name in ("ann", "ben", "cleo"):
         lease = claim(queue, people[name])
@@ -269,6 +273,7 @@ def test_answered_and_skipped_by_all_goes_to_the_adjudicator(project: Project, p
 
 
 def test_skip_does_not_count_as_an_answer(project: Project, people: dict[str, Author]) -> None:
+    """BEHAVIOUR 13."""
     queue = factories.make_queue(project, 1)
     item_skip(lease=claim(queue, people["ann"]), actor=people["ann"], now=NOW)
     assert (_states(queue), _slots(factories.item_of(queue, "c001"))) == (["open"], [("review", "open")])

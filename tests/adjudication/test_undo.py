@@ -42,6 +42,7 @@ def references(item: Item) -> list[tuple[int, str, list[str]]]:
 
 
 def test_undo_returns_the_item_with_its_answers(project: Project, ann: Author) -> None:
+    """BEHAVIOUR 15."""
     queue = factories.make_queue(project, 2)
     lease = factories.claim(queue, ann)
     factories.submit(lease, "pass", reasons=["rubric boundary"], rationale="close", seconds=12)
@@ -50,11 +51,12 @@ def test_undo_returns_the_item_with_its_answers(project: Project, ann: Author) -
     artifact = str(lease.item.shown.get().artifact_id)
     assert (draft.item, draft.author, draft.labels) == (lease.item, ann, {artifact: "pass"})
     assert (draft.reasons, draft.rationale, draft.seconds) == (["rubric boundary"], "close", 12)
-    assert work_claim(project=project, actor=ann, now=NOW + 2 * MINUTE) == again
+    assert work_claim(project=project, actor=ann, now=NOW + 2 * MINUTE).lease == again
     assert again.token != lease.token
 
 
 def test_undo_and_the_answer_are_both_in_the_log_and_the_count_goes_down(project: Project, ann: Author) -> None:
+    """BEHAVIOUR 15."""
     queue = factories.make_queue(project, 1)
     lease = factories.claim(queue, ann)
     review = factories.submit(lease)
@@ -67,6 +69,7 @@ def test_undo_and_the_answer_are_both_in_the_log_and_the_count_goes_down(project
 
 
 def test_decision_stays_in_force_until_another_answer_replaces_it(project: Project, ann: Author) -> None:
+    """BEHAVIOUR 19."""
     queue = factories.make_queue(project, 1)
     lease = factories.claim(queue, ann)
     factories.submit(lease, "fail")
@@ -186,6 +189,7 @@ def test_whoever_took_a_review_back_never_adjudicates_it(project: Project, ann: 
 
 
 def test_order_of_two_outputs_is_drawn_once_and_about_even(project: Project) -> None:
+    """BEHAVIOUR 10."""
     queue = factories.make_queue(project, 40, upgrade=True)
     people = [factories.make_person(project, f"p{n}") for n in range(5)]
     lefts = []

@@ -48,6 +48,10 @@ FIT_FAULTS = [
     (put("plan", "power", value="1"), "plan.power: out of range (found '1'); allowed: above 0, below 1"),
     (put("review", value={"double_review_share": "1.2"}), "review.double_review_share: out of range (found '1.2'); "
      "allowed: from 0, to 1"),
+    (put("review", value={"double_review_slices": {"risk=high": "2"}}), "review.double_review_slices.risk=high: out of "
+     "range (found '2'); allowed: from 0, to 1"),
+    (put("review", value={"double_review_slices": {"locale=de": "1"}}), "review.double_review_slices.locale=de: not "
+     "one of the slices (found 'locale=de'); allowed: risk"),
     (drop("plan", "half_width"), "plan.half_width: missing; the policy monitored needs it; allowed: such as 0.05"),
     (put("blocking_slices", value=["locale=de"]), "blocking_slices[0]: not one of the slices (found 'locale=de'); "
      "allowed: risk"),

@@ -250,6 +250,19 @@ def test_tiny_and_one_sided_worlds_are_drawn_whole(
     assert _register(audit).registration.labels == labels
 
 
+def test_slice_has_a_larger_share_of_double_reviews(project: Project) -> None:
+    verdicts = _verdicts(60, 60)
+    slices = {case: {"risk": "high" if n % 4 == 0 else "low"} for n, case in enumerate(verdicts)}
+    comparison = factories.make_swap(project, verdicts, slices=slices)
+    review = {"double_review_share": 0.0, "double_review_slices": {"risk=high": 1.0}}
+    audit = factories.make_audit(comparison, review=review)
+    _register(audit)
+    twice = {item.case.case_id for item in audit.queue.items.filter(slots__n=2).select_related("case")}
+    drawn = set(audit.draws.values_list("case__case_id", flat=True))
+    assert twice == {case for case in drawn if slices[case]["risk"] == "high"}
+    assert 0 < len(twice) < len(drawn)
+
+
 def test_double_reviews_are_a_share_of_the_cases_fixed_by_the_seed(project: Project) -> None:
     audit = _audit(project, review={"double_review_share": 0.3})
     _register(audit)

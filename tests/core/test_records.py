@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.signals import pre_migrate
 
-from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
+from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Span, Withdrawal
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
 from audits.models import Cell, DraftSizing, Draw, Frame, Look, Registration, Stratum
@@ -49,6 +49,7 @@ STATED = [
     Withdrawal,
     Label,
     ReviewReason,
+    Span,
     Settlement,
     Reference,
     DraftSizing,
@@ -78,7 +79,7 @@ def world(db: None) -> None:
     presentation_ensure(item=lease.item, author=lease.author, now=NOW)
     factories.submit(lease, "fail")
     lease = review_undo(lease=lease, actor=lease.author, now=NOW)
-    factories.submit(lease, "pass", reasons=["rubric boundary"])
+    factories.submit(lease, "pass", reasons=["rubric boundary"], spans=[(None, 0, 0, 1)])
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
 
 

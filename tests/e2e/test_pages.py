@@ -57,9 +57,11 @@ PAGES = [
     (None, "/login"),
     ("ann", "/p/p/work"),
     ("ann", "/p/p/review"),
+    ("ann", "/p/p/keys"),
     ("ada", "/p/p/review"),
     ("ada", "/p/p/work"),
     ("lea", "/p/p/"),
+    ("lea", "/p/p/skipped"),
     ("ann", "/p/p/nothing-here"),
     ("lea", "/p/p/review"),
 ]
@@ -86,6 +88,7 @@ def test_no_page_is_wider_than_a_small_screen(project: Project, people: dict[str
 
 
 def test_texts_run_nothing_and_turn_nothing(project: Project, people: dict[str, Author], open_as: Open) -> None:
+    """BEHAVIOUR 37."""
     fill(project, people)
     page = open_as(people["ann"], "/p/p/review")
     expect(page).to_have_title("Review · Tertium")
@@ -104,6 +107,7 @@ def test_right_to_left_text_starts_at_the_right(project: Project, people: dict[s
 def test_megabyte_of_text_leaves_typing_quick(
     project: Project, people: dict[str, Author], open_as: Open, text: str
 ) -> None:
+    """BEHAVIOUR 38."""
     case_set = factories.load_cases(project, ["c1"])
     system = factories.load_artifacts(case_set, rows=[factories.artifact_row("c1", 1, text)])
     artifact = system.artifacts.get()
