@@ -121,7 +121,7 @@ COMMANDS: dict[str, list[str]] = {
 }
 # Those that read no audit, or one only to write what a person brings along.
 WITHOUT_AUDIT = {"bridge_set", "estimate", "open_audit", "self_check", "size", "verify_packet"}
-WITHOUT_AUDIT |= {"import_reviews", "open_holdout", "preview", "cancel_intake"}
+WITHOUT_AUDIT |= {"import_reviews", "open_holdout", "preview", "cancel_intake", "repeats"}
 
 
 def commands(audit: Audit, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
