@@ -15,6 +15,7 @@ from audits.progress import progress_of
 from audits.selectors import looks_listed
 from core.identity import text_hash
 from core.models import Event
+from judges.holdouts import is_sealed
 
 SHOWN = 20
 MARK = 12
@@ -71,12 +72,16 @@ def chart_of(audit: Audit) -> LookChart | None:
 
 def _conflicts(audit: Audit) -> list[str]:
     """The first cases on which reviewers differ, by the order in which they hold things up."""
+    if is_sealed(audit.comparison):
+        return []
     conflicts = Item.objects.filter(queue=audit.queue_id, state=ItemState.CONFLICT).order_by("rank")
     return list(conflicts.values_list("case__case_id", flat=True)[:SHOWN])
 
 
 def _skips(audit: Audit) -> list[Skip]:
     """Who passed on a case that is still open, and why: for leads alone."""
+    if is_sealed(audit.comparison):
+        return []
     skips: QuerySet[Skip] = Skip.objects.filter(item__queue=audit.queue_id).exclude(item__state=ItemState.SETTLED)
     return list(skips.select_related("author", "item__case").order_by("-at")[:SHOWN])
 

@@ -20,12 +20,15 @@ from audits.services.jobs import may_cancel
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
+from judges.holdouts import holdout_of
 from judges.integrity import LISTED
 from judges.summaries import summary_of
 
+PAIRS = "Pairs"
 TABS = [
     ("Integrity", "integrity"),
     ("Transitions", "transitions"),
+    (PAIRS, "pairs"),
     ("Plan", "plan"),
     ("Monitor", "monitor"),
     ("Results", "results"),
@@ -37,8 +40,20 @@ LATE = 5  # seconds after which a job that nobody took says so
 
 def audit_context(audit: Audit, current: str, standing: Standing | None = None) -> dict[str, Any]:
     """What stands around every page of an audit."""
-    tabs = [Link(label, address(name, audit), name == current) for label, name in TABS]
-    return {"audit": audit, "standing": standing or standing_of(audit), "tabs": tabs, "current": current}
+    holdout = holdout_of(audit.comparison)
+    shown = [tab for tab in TABS if tab[0] != PAIRS or not (holdout and holdout.sealed)]
+    return {
+        "audit": audit,
+        "standing": standing or standing_of(audit),
+        "tabs": [Link(label, address(name, audit), name == current) for label, name in shown],
+        "current": current,
+        "holdout": holdout,
+        "holdout_url": address("holdout", audit),
+    }
+
+
+def holdout_context(audit: Audit) -> dict[str, Any]:
+    return audit_context(audit, "holdout")
 
 
 def integrity_context(audit: Audit) -> dict[str, Any]:

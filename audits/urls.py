@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.views import exports, jobs, lists, monitor, pages, previews, uploads
+from audits.views import exports, jobs, lists, monitor, pages, pairs, previews, uploads
 
 app_name = "audits"
 
@@ -16,6 +16,10 @@ urlpatterns = [
     path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
+    path("audits/<path:name>/pairs", pairs.pairs, name="pairs"),
+    path("audits/<path:name>/pairs/caches", pairs.caches, name="caches"),
+    path("audits/<path:name>/pairs/readers", pairs.readers, name="readers"),
+    path("audits/<path:name>/holdout", pairs.holdout, name="holdout"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),
     path("audits/<path:name>/register", pages.register, name="register"),
     path("audits/<path:name>/extend", pages.extend, name="extend"),

@@ -7,6 +7,7 @@ byte (UTF-8, nothing trimmed, no normalisation): two texts that look alike are t
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -15,6 +16,12 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 def text_hash(text: str) -> str:
     """Hash of one text. Lone surrogates, which a JSON escape can carry, are kept as they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Hash of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def canonical_json(value: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from judges.models import Comparison, ProvenanceMark, ReadingState
+from judges.models import Comparison, Partition, ProvenanceMark, ReadingState
 from judges.pairing import ELIGIBLE, Pair, PairState, SideReading
 from judges.selectors import pairs_of
 
@@ -103,8 +103,10 @@ def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) ->
     if comparison.rules["fail_on_missing_pair"] and missing:
         report.failures.append(f"fail_on_missing_pair: {missing} of {report.cases} cases lack a judgment on a side")
     if comparison.rules["fail_on_unmapped_label"] and unmapped:
-        labels = ", ".join(repr(label) for label in sorted(unmapped))
-        report.failures.append(f"fail_on_unmapped_label: {sum(unmapped.values())} judgments have the labels {labels}")
+        # A label may be a whole response, and this sentence is shown of a sealed holdout too.
+        sealed = comparison.partition == Partition.HOLDOUT
+        labels = "labels no table holds" if sealed else "the labels " + ", ".join(map(repr, sorted(unmapped)))
+        report.failures.append(f"fail_on_unmapped_label: {sum(unmapped.values())} judgments have {labels}")
     if not report.eligible:
         report.failures.append("no pair is eligible")
     return report

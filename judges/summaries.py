@@ -2,16 +2,16 @@
 
 import json
 
+from judges.holdouts import counts_only, is_sealed
 from judges.integrity import integrity_of
 from judges.models import Comparison, ComparisonSummary
-from judges.progress import Progress, silent
+from judges.pairing import Pair
 from judges.selectors import pairs_of
 from judges.transitions import transitions_of
 
 
-def summary_made(comparison: Comparison, progress: Progress = silent) -> ComparisonSummary:
+def summary_made(comparison: Comparison, pairs: list[Pair]) -> ComparisonSummary:
     """Counted from the pairs, and not stored."""
-    pairs = list(progress("counting pairs", pairs_of(comparison)))
     return ComparisonSummary(
         comparison=comparison,
         integrity_text=json.dumps(integrity_of(comparison, pairs).as_dict(), ensure_ascii=False),
@@ -20,6 +20,8 @@ def summary_made(comparison: Comparison, progress: Progress = silent) -> Compari
 
 
 def summary_of(comparison: Comparison) -> ComparisonSummary:
-    """As stored; counted anew for a comparison from before summaries were stored."""
+    """As stored; counted anew for a comparison from before summaries were stored. That of a sealed holdout names no
+    case."""
     stored = ComparisonSummary.objects.filter(comparison=comparison).first()
-    return stored or summary_made(comparison)
+    summary = stored or summary_made(comparison, list(pairs_of(comparison)))
+    return counts_only(summary) if is_sealed(comparison) else summary

@@ -124,10 +124,13 @@ def make_swap(
     table: Mapping[str, str] = YES_NO,
     case_set: str = "cases",
     scores: Mapping[str, float] | None = None,
+    partition: str = "development",
 ) -> Comparison:
     """A judge swap over cases whose raw labels are given by side; `scores` are those of the new judge."""
     slices = slices or {}
-    rows = [case_row(case, n, slices=dict(slices.get(case, {}))) for n, case in enumerate(verdicts, 1)]
+    rows = [
+        case_row(case, n, slices=dict(slices.get(case, {})), partition=partition) for n, case in enumerate(verdicts, 1)
+    ]
     system = load_artifacts(load_cases(project, rows, case_set))
     reader = make_reader(project, table=table, name=f"table-{len(table)}")
     old = load_run(system, judged({case: pair[0] for case, pair in verdicts.items()}), "old-judge")
@@ -136,7 +139,7 @@ def make_swap(
         project=project,
         name=name,
         kind="judge_swap",
-        partition="development",
+        partition=partition,
         old=(old, reader),
         new=(new, reader),
         labels=list(labels),

@@ -11,6 +11,7 @@ from adjudication.models import Reference, Review, SettlementHow
 from audits.exports.tables import lines_write, record_lines
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
+from judges.holdouts import require_open
 
 OUTSIDE = "outside the sample"
 
@@ -112,5 +113,6 @@ def anchors_write(audit: Audit, path: Path, kind: str) -> dict[str, Any]:
 
 
 def anchor_lines(audit: Audit, kind: str) -> Iterator[str]:
-    """The file's rows, one after another."""
+    """The file's rows, one after another. Refused, before the first, for a sealed holdout."""
+    require_open(audit.comparison)
     return record_lines(kind, Anchor, anchors_of(audit))

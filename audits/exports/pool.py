@@ -13,10 +13,12 @@ from audits.models import Audit, Draw
 from audits.plans import SIDES, predictor_of, target_half_width
 from audits.pools import pool_columns, scale_text
 from audits.selectors import references_by_case
+from judges.holdouts import require_open
 
 
 def pool_write(audit: Audit, path: Path) -> dict[str, Any]:
     """Write one row per case of the frame, with what is settled by now; the counts come back."""
+    require_open(audit.comparison)
     kind, scored = audit.comparison.kind, predictor_of(audit.plan) == "score"
     rows = 0
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -27,6 +27,7 @@ from audits.selectors import (
 )
 from core.models import AuthorKind
 from core.version import VERSION
+from judges.holdouts import holdout_of, is_sealed
 from judges.integrity import LISTED
 from judges.models import Comparison, Reader, Run
 from judges.summaries import summary_of
@@ -67,7 +68,10 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "secondary": look.secondary if look else None,
         "by_slice": look.slices if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
-        "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
+        "estimate_again": estimate_command(audit, "pool.csv")
+        if registered and not is_sealed(audit.comparison)
+        else None,
+        "holdout": holdout.as_dict() if (holdout := holdout_of(audit.comparison)) else None,
     }
 
 
@@ -81,6 +85,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
         chart = width_curve(list(looks_listed(audit).reverse()), half_width=half_width, title=CHART_TITLE)
     context = data | {
         "audit": audit,
+        "holdout": holdout_of(comparison),
         "made_at": now,
         "kind_words": KINDS[comparison.kind],
         "policy_words": POLICIES[audit.plan["policy"]],
@@ -120,7 +125,7 @@ def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     data = report_data(audit, now)
     html, plain, pool = folder / "report.html", folder / "report.json", folder / "pool.csv"
     files = [html, plain]
-    if audit.state == AuditState.REGISTERED:
+    if audit.state == AuditState.REGISTERED and not is_sealed(audit.comparison):
         pool_write(audit, pool)
         files.append(pool)
     html.write_text(report_html(audit, now), encoding="utf-8")

@@ -10,6 +10,7 @@ from audits.exports.anchors import OUTSIDE
 from audits.exports.tables import record_lines
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
+from judges.holdouts import require_open
 
 CANNOT_JUDGE = "cannot judge"
 
@@ -89,6 +90,8 @@ def reviews_of(audit: Audit) -> Iterator[ReviewRow]:
 
 
 def review_lines(audit: Audit, kind: str) -> Iterator[str]:
+    """The file's rows, one after another. Refused, before the first, for a sealed holdout."""
+    require_open(audit.comparison)
     return record_lines(kind, ReviewRow, reviews_of(audit))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from audits.exports.cells import neutral
 from audits.models import Audit
+from judges.holdouts import require_open
 
 
 def sample_write(audit: Audit, path: Path) -> dict[str, Any]:
@@ -13,6 +14,7 @@ def sample_write(audit: Audit, path: Path) -> dict[str, Any]:
 
     Neither stratum nor verdict is in the file: whoever labels from it stays as blind as at the desk.
     """
+    require_open(audit.comparison)
     cases = audit.queue.items.filter(draws__audit=audit).order_by("rank").values_list("case__case_id", flat=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from core.errors import shortened
+from judges.diagnosis import PairDiagnosis
+
 
 def integrity_lines(report: dict[str, Any]) -> list[str]:
     lines = [f"integrity: {report['eligible']} of {report['cases']} cases are eligible"]
@@ -54,3 +57,22 @@ def cells_line(cells: dict[str, Any]) -> str:
     counts = " / ".join(str(number) for number in cells["counts"].values())
     known = "a census" if cells["census"] else f"{cells['known']} of {cells['eligible']} labels known, not an estimate"
     return f"four cells (both / only old / only new / neither): {counts} ({known})"
+
+
+def diagnosis_lines(pair: PairDiagnosis) -> list[str]:
+    lines = [f"case {pair.case_id}: {pair.state}"]
+    for name, side in (("old", pair.old), ("new", pair.new)):
+        lines.append(f"  {name}: {side.judge}; {side.execution}; judge called: {side.called}")
+        for one in side.identities:
+            saw = f"saw {one.stored[:12]}{' DIFFERS' if one.contradicts else ''}" if one.stored else "saw not recorded"
+            lines.append(f"    {one.name}: asked about {one.requested[:12]}, {saw}")
+        if side.parse_state:
+            kept = f", kept at {side.raw_reference}" if side.raw_reference else ""
+            read = f"{side.parse_state}{f': {side.reason}' if side.reason else ''}"
+            lines += [
+                f"    cache {side.cache}, provenance {side.provenance}, pipeline {side.pipeline or 'not recorded'}, "
+                f"made at {side.made_at or 'not recorded'}; response {side.raw_hash[:12]}{kept}",
+                f"    label {shortened(side.raw_label)!r} by {side.parser}: {read}; mapping {side.mapping}: "
+                f"verdict {side.verdict or 'none'}",
+            ]
+    return lines

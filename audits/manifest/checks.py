@@ -27,6 +27,7 @@ def manifest_problems(document: Document) -> Iterator[Problem]:
     yield from _plan_numbers(document)
     yield from _plan_fit(document)
     yield from _cutover(document)
+    yield from _partitions(document)
 
 
 def _scale(document: Document) -> Iterator[Problem]:
@@ -217,3 +218,19 @@ def _cutover(document: Document) -> Iterator[Problem]:
             yield Problem(f"missing; the rule {rule} needs it", key=key, allowed="such as 0.01")
         if rule == "no_blocking_regression" and value is not None:
             yield Problem(f"the rule {rule} has no value", key=key, value=value)
+    if "cutover" in document and text_at(document, "partitions", "holdout") is None:
+        what = "missing; a cutover names the holdout that it is decided on"
+        yield Problem(what, key="partitions.holdout", allowed="the name and version of a case set, such as cases-1")
+
+
+def _partitions(document: Document) -> Iterator[Problem]:
+    """The set that is named for the pool's partition is the one the pool comes from."""
+    partition = text_at(document, "partition") or "development"
+    named = text_at(document, "partitions", partition)
+    name, version = text_at(document, "case_set", "name"), text_at(document, "case_set", "version")
+    if partition == "holdout" and named is None:
+        what = "missing; the pool is a holdout"
+        yield Problem(what, key="partitions.holdout", allowed=f"{name}-{version}")
+    elif None not in (named, name, version) and named != f"{name}-{version}":
+        what = f"the {partition} pool of this manifest comes from another case set"
+        yield Problem(what, key=f"partitions.{partition}", value=named, allowed=f"{name}-{version}")

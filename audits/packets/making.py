@@ -40,6 +40,7 @@ from audits.selectors import looks_of, require_registered
 from core.identity import canonical_json
 from core.models import Author
 from core.version import VERSION
+from judges.holdouts import require_open
 from judges.models import Artifact, Comparison, Reader, Run
 from judges.selectors import pairs_of
 from judges.summaries import summary_of
@@ -50,6 +51,7 @@ CHUNK = 2000
 def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> dict[str, Any]:
     """Write the packet to a file; how many rows each table has comes back."""
     require_registered(audit)
+    require_open(audit.comparison)
     summary, comparison = summary_of(audit.comparison), audit.comparison
     tables: dict[str, Iterable[str]] = {
         CASES: record_lines("csv", CaseLine, _cases(comparison)),

@@ -31,15 +31,23 @@ NAMED = 20
 
 @dataclass
 class ReviewImport:
-    """`not_drawn` counts cases left out by `drawn only`, or taken as outside the sample by `all`."""
+    """`not_drawn` counts cases left out by `drawn only`, or taken as outside the sample by `all`. `elsewhere` counts
+    those of other partitions, which no sample of this audit can hold: they are always left out."""
 
     file: str
     tally: Tally
     not_drawn: int = 0
+    elsewhere: int = 0
     imported: Imported = field(default_factory=Imported)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"file": self.file, **asdict(self.tally), "not_drawn": self.not_drawn, **asdict(self.imported)}
+        return {
+            "file": self.file,
+            **asdict(self.tally),
+            "not_drawn": self.not_drawn,
+            "elsewhere": self.elsewhere,
+            **asdict(self.imported),
+        }
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,11 @@ def reviews_import(*, audit: Audit, paths: Sequence[Path], scope: Scope, actor: 
     source = _as_given(review_source(audit, paths), paths)
     tally = Tally()
     rows = list(_rows_by_case(audit, read_labels(tuple(paths), source, case_index(audit), tally=tally), source))
-    report = ReviewImport(file=source.file, tally=tally)
+    pool = set(
+        audit.comparison.case_set.cases.filter(partition=audit.comparison.partition).values_list("pk", flat=True)
+    )
+    report = ReviewImport(file=source.file, tally=tally, elsewhere=sum(row.case not in pool for row in rows))
+    rows = [row for row in rows if row.case in pool]
     with transaction.atomic():
         _lock(audit)
         drawn = set(audit.draws.values_list("case", flat=True))

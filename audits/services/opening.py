@@ -32,6 +32,7 @@ from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.progress import Progress, silent
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import comparison_count, comparison_store
+from judges.services.holdouts import refuse_retired_named
 from judges.services.loads import Load, LoadCounts, loading
 from judges.services.publishing import (
     generator_ensure,
@@ -88,6 +89,7 @@ def audit_open(
     project = actor.project
     _refuse_another_project(project, manifest)
     _refuse_another_plan(project, manifest)
+    _refuse_retired_holdout(project, manifest)
     with loading(project=project, now=now) as load:
         watched = load.watched(progress)
         intake = _Intake(manifest, load, watched)
@@ -100,6 +102,13 @@ def audit_open(
             opened(audit)
     draft_size(audit=audit)
     return Opened(audit, intake.files, summary_of(comparison).integrity)
+
+
+def _refuse_retired_holdout(project: Project, manifest: Manifest) -> None:
+    """What was opened on a holdout before that was read stays; nothing new is decided on it."""
+    known = Audit.objects.filter(project=project, name=manifest.migration_id, manifest_hash=manifest.hash)
+    if "holdout" in manifest.partitions and not known.exists():
+        refuse_retired_named(project, manifest.partitions["holdout"], key="partitions.holdout")
 
 
 class _Intake:

@@ -139,7 +139,7 @@ class Source:
     partition: str | None = None
     cluster: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
-    # provenance: seen_output_hash | seen_evidence_hash | pipeline | cache | created_at -> column
+    # provenance: seen_output_hash | seen_evidence_hash | pipeline | cache | created_at | raw_reference -> column
     repair: Repair | None = None
     layout: Layout = Layout()
 

@@ -1,5 +1,6 @@
 from judges.models.cases import Artifact, Blob, Case, CaseSet, Partition, SystemVersion
-from judges.models.comparisons import Comparison, ComparisonKind, ComparisonSummary
+from judges.models.comparisons import Comparison, ComparisonKind, ComparisonSummary, PairIndex
+from judges.models.holdouts import HoldoutOpening
 from judges.models.judges import Generator, Mapping, Reader
 from judges.models.loads import LoadState
 from judges.models.rubrics import Rubric
@@ -15,9 +16,11 @@ __all__ = [
     "ComparisonKind",
     "ComparisonSummary",
     "Generator",
+    "HoldoutOpening",
     "Judgment",
     "LoadState",
     "Mapping",
+    "PairIndex",
     "Partition",
     "ProvenanceMark",
     "Reader",

@@ -58,6 +58,22 @@ class Comparison(AppendOnly):
         return self.new_run.system_version
 
 
+class PairIndex(AppendOnly):
+    """Which cases are in which pair state, which have a judgment of doubtful provenance, and what the caches of both
+    sides add up to: found once when a comparison is opened, because no page may go through all pairs to find a few.
+
+    `cases_text` is JSON: by state or mark, ascending primary keys as differences, which compress to little (64 bits
+    each, lowest byte first; zlib; base64). `caches_text` is JSON: by side, how many judgments by cache state and mark.
+    """
+
+    comparison = models.OneToOneField(Comparison, models.PROTECT, related_name="pair_index")
+    cases_text = models.TextField()
+    caches_text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"pairs of {self.comparison} by state"
+
+
 class ComparisonSummary(AppendOnly):
     """What a comparison's pairs add up to, counted once when it is opened: its runs are complete and its
     readings never change, so neither do these counts.

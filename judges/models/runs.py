@@ -50,7 +50,7 @@ class Judgment(SealedOnComplete):
 
     `seen_*` are hashes of what the judge was shown, as far as the source says. `recorded_label` is the
     label that the source's own parser found, where it gives one; `score` a finer number beside it, such as a
-    confidence, whose meaning is the judge's own.
+    confidence, whose meaning is the judge's own; `raw_reference` is where the source keeps the response.
     """
 
     protected_when = "(SELECT state FROM judges_run WHERE id = OLD.run_id) = 'complete'"
@@ -64,6 +64,7 @@ class Judgment(SealedOnComplete):
     pipeline = models.CharField(max_length=200, blank=True)
     cache = models.CharField(max_length=12, choices=CacheState.choices, default=CacheState.UNRECORDED)
     made_at = models.CharField(max_length=40, blank=True)  # as the source writes it
+    raw_reference = models.CharField(max_length=200, blank=True)
     score = models.FloatField(null=True)
     provenance = models.CharField(max_length=12, choices=ProvenanceMark.choices)
 

@@ -7,10 +7,15 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
-from judges.models import Comparison, ComparisonKind, ComparisonSummary, Reader, Run
+from judges.models import Comparison, ComparisonKind, ComparisonSummary, PairIndex, Partition, Reader, Run
+from judges.pair_index import pair_index_made
 from judges.progress import Progress, silent
+from judges.selectors import pairs_of
+from judges.services.holdouts import refuse_retired
 from judges.services.runs import readings_make
 from judges.summaries import summary_made
+
+Counted = list[ComparisonSummary | PairIndex]
 
 NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
 CONTENT = (
@@ -61,7 +66,7 @@ def comparison_open(
     return comparison_store(comparison, comparison_count(comparison))
 
 
-def comparison_count(comparison: Comparison, progress: Progress = silent) -> ComparisonSummary | None:
+def comparison_count(comparison: Comparison, progress: Progress = silent) -> Counted | None:
     """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile.
 
     None where a comparison of this name is there already.
@@ -71,19 +76,19 @@ def comparison_count(comparison: Comparison, progress: Progress = silent) -> Com
     for run, reader in sides:
         readings_make(run=run, reader=reader, progress=progress)
     known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
-    return None if known.exists() else summary_made(comparison, progress)
+    return None if known.exists() else _counted(comparison, progress)
 
 
 @transaction.atomic
-def comparison_store(comparison: Comparison, summary: ComparisonSummary | None) -> Comparison:
-    """Store both; or give the comparison that is there under this name, if it has the same content."""
+def comparison_store(comparison: Comparison, counted: Counted | None) -> Comparison:
+    """Store all of it; or give the comparison that is there under this name, if it has the same content."""
     content = {field: getattr(comparison, field) for field in CONTENT}
     stored, created = Comparison.objects.get_or_create(
         project=comparison.project, name=comparison.name, defaults=content
     )
-    if created and summary is not None:
-        summary.comparison = stored
-        summary.save()
+    for part in counted or () if created else ():
+        part.comparison = stored
+        part.save()
     if not created and any(getattr(stored, field) != value for field, value in content.items()):
         raise InputError(
             Problem(
@@ -94,6 +99,14 @@ def comparison_store(comparison: Comparison, summary: ComparisonSummary | None) 
             )
         )
     return stored
+
+
+def _counted(comparison: Comparison, progress: Progress) -> Counted:
+    """What pages read of a new comparison. A holdout that was read is refused here, before anything is counted."""
+    if comparison.partition == Partition.HOLDOUT:
+        refuse_retired(comparison.case_set, key="partition")
+    pairs = list(progress("counting pairs", pairs_of(comparison)))
+    return [summary_made(comparison, pairs), pair_index_made(comparison, pairs)]
 
 
 def check_sides(*, kind: str, old: tuple[Run, Reader], new: tuple[Run, Reader]) -> None:

@@ -51,7 +51,8 @@ def mapping_publish(*, project: Project, spec: MappingSpec, load: Load | None = 
             version=spec.version,
             defaults={"table": table, "approved_by": spec.approved_by, "note": spec.note},
         )
-        stored, given = value_hash(mapping.table), value_hash(table)
+        stored = value_hash([mapping.table, mapping.approved_by, mapping.note])
+        given = value_hash([table, spec.approved_by, spec.note])
         if conflict := _conflict(f"mapping {mapping}", f"mappings.{mapping}", stored, given):
             part.conflict(conflict)
     return mapping

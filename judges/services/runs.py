@@ -37,6 +37,7 @@ STATED = (
     "pipeline",
     "cache",
     "made_at",
+    "raw_reference",
     "score",
 )
 SEEN, CACHE = slice(2, 4), 5  # of STATED
@@ -111,7 +112,7 @@ def _judgments_written(
                 what = f"a judgment of a case for which {run.system_version} has no artifact"
                 load.problems.add(Problem(what, file=file, row=row.number, value=row.case_id))
     judgments, readings = [], []
-    read = None if reader is None else _reading_by(reader)
+    read = None if reader is None else reading_by(reader)
     for row in rows:
         artifact = artifacts.get(row.case_id)
         if artifact is not None:
@@ -161,6 +162,7 @@ def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
         row.provenance.get("pipeline", ""),
         row.provenance.get("cache") or CacheState.UNRECORDED.value,
         row.provenance.get("created_at", ""),
+        row.provenance.get("raw_reference", ""),
         float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
     ]
 
@@ -195,7 +197,7 @@ def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> i
     """Read every judgment of a run that this reader has not read yet. Safe to run twice."""
     made = 0
     for chunk in chunks(progress(f"reading {run}", _unread(run, reader))):
-        read = _reading_by(reader)
+        read = reading_by(reader)
         raw = texts_of(project=run.case_set.project, hashes=[raw_hash for _, raw_hash, _, _ in chunk])
         rows = [(key, reader.pk, *read(label, raw[raw_hash], mark)) for key, raw_hash, label, mark in chunk]
         with transaction.atomic():
@@ -212,7 +214,7 @@ def _unread(run: Run, reader: Reader) -> Iterator[tuple[int, str, str | None, st
         yield from chunk
 
 
-def _reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, str, str, str | None]]:
+def reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, str, str, str | None]]:
     """Reads one judgment: state, raw label, reason and verdict."""
     parser, table = parser_of(reader.parser, reader.setting), reader.mapping.table
     valid, unparsed, unmapped, stale = (

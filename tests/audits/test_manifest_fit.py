@@ -61,6 +61,11 @@ FIT_FAULTS = [
      "slices (found 'topic'); allowed: risk"),
     (put("cutover", value={"gate": [{"rule": "unparsed_rate_at_most"}]}), "cutover.gate[0].value: missing; the rule "
      "unparsed_rate_at_most needs it; allowed: such as 0.01"),
+    (put("cutover", value={"release_owner": "ann"}), "partitions.holdout: missing; a cutover names the holdout that it "
+     "is decided on; allowed: the name and version of a case set, such as cases-1"),
+    (put("partition", value="holdout"), "partitions.holdout: missing; the pool is a holdout; allowed: cases-1"),
+    (put("partitions", value={"development": "cases-2"}), "partitions.development: the development pool of this "
+     "manifest comes from another case set (found 'cases-2'); allowed: cases-1"),
     (drop("sources", 0, "roles", "case_id"), "sources[0].roles.case_id: missing; the first source defines the cases; "
      "allowed: a column, or {row: number}"),
     (drop("sources", 1, "join"), "sources[1].join: missing; allowed: row, or the column or columns that hold "
@@ -190,3 +195,10 @@ def test_manifest_may_plan_every_estimand_of_its_kind(
     plan = load(changed(change)).plan
 
     assert (plan.estimand, plan.side, plan.policy) == (estimand, side, policy)
+
+
+def test_cutover_names_a_holdout_in_another_set_and_a_holdout_pool_names_its_own(load: Load) -> None:
+    cutover = changed(put("cutover", value={"release_owner": "ann"}))
+    assert load(cutover + "partitions: {holdout: nq301-holdout-1}\n").partitions == {"holdout": "nq301-holdout-1"}
+    pool = changed(put("partition", value="holdout"))
+    assert load(pool + "partitions: {holdout: cases-1, development: cases-1}\n").partition == "holdout"

@@ -24,9 +24,11 @@ from judges.models import (
     Comparison,
     ComparisonSummary,
     Generator,
+    HoldoutOpening,
     Judgment,
     LoadState,
     Mapping,
+    PairIndex,
     Reader,
     Reading,
     Rubric,
@@ -43,6 +45,8 @@ STATED = [
     Event,
     Comparison,
     ComparisonSummary,
+    PairIndex,
+    HoldoutOpening,
     Rubric,
     Presentation,
     Review,
@@ -81,6 +85,8 @@ def world(db: None) -> None:
     lease = review_undo(lease=lease, actor=lease.author, now=NOW)
     factories.submit(lease, "pass", reasons=["rubric boundary"], spans=[(None, 0, 0, 1)])
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+    actor = factories.operator(audit)
+    HoldoutOpening.objects.create(case_set=comparison.case_set, reason="to see", actor=actor, at=NOW)
 
 
 def _update(row: models.Model) -> None:

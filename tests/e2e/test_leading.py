@@ -31,6 +31,7 @@ from tests.e2e.conftest import Open, barriers, overflow
 pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = {"viewport": {"width": 360, "height": 740}}
 PATHS = ("", "transitions", "plan", "extend", "monitor", "looks", "results", "report.html")
+PATHS += ("pairs", "pairs?case=q0333", "pairs/caches", "pairs/readers?side=candidate&parser=json-label@1")
 WITHIN = 2.0  # seconds from a settlement to the page that shows it
 
 
@@ -252,3 +253,24 @@ def test_light_pages(audit: Audit, lea: Author, open_as: Open) -> None:
         page.goto(path)
         page.wait_for_load_state("load")
         assert sum(sizes) < 120_000, (path, sizes)
+
+
+def test_holdout_is_opened_from_its_banner_and_then_read(
+    project: Project, lea: Author, tmp_path: Path, open_as: Open
+) -> None:
+    path = synthetic_project(tmp_path / "check", name="check", project=project.name, seed="7", number=60)
+    named = "partition: holdout\npartitions: {holdout: arithmetic-7-60}"
+    path.write_text(path.read_text().replace("partition: development", named))
+    audit_open(manifest=load_manifest(path), actor=operator_of(project), now=timezone.now())
+    page = open_as(lea, "/p/p/audits/check/", **PHONE)
+    expect(page.get_by_role("link", name="Pairs")).to_have_count(0)
+    page.get_by_role("link", name="What that means").click()
+    assert (barriers(page), overflow(page)) == ([], 0)
+    page.get_by_label("Why must its cases be read?").fill("the gate failed")
+    page.get_by_role("button", name="Open the holdout and retire it").click()
+    expect(page.get_by_text("opened")).to_contain_text("by p-lea, and retired. Reason: the gate failed")
+    page.get_by_role("link", name="Pairs").click()
+    page.get_by_label("State").select_option("missing")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("link", name="q0017").click()
+    expect(page.get_by_text("no answer stored")).to_be_visible()

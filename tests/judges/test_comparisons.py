@@ -1,13 +1,16 @@
 """A comparison moves exactly one thing: the judge, or the system."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.errors import InputError
 from core.models import Project
+from judges.intake.specs import MappingSpec
 from judges.models import Comparison, Reader, Reading, Run
 from judges.services.comparisons import BOTH_DIFFER, NOTHING_DIFFERS, comparison_open
+from judges.services.publishing import mapping_publish
 from tests import factories
 from tests.factories import RULES
 
@@ -105,6 +108,17 @@ def test_published_versions_are_never_changed(db: None) -> None:
         factories.make_reader(project, table={"Yes": "fail"})
     with pytest.raises(InputError, match=r"rubric right 1 is published with other content \(stored \w{12}, given"):
         factories.make_rubric(project, ["pass", "fail"])
+
+
+@pytest.mark.parametrize(("approved_by", "note"), [("somebody else", "why"), ("owner", "another reason")])
+def test_who_approved_a_mapping_and_why_belong_to_its_version(db: None, approved_by: str, note: str) -> None:
+    project = factories.make_project()
+    spec = MappingSpec("yes-no", "1", "owner", {"Yes": "pass"}, "why")
+    first = mapping_publish(project=project, spec=spec)
+    assert mapping_publish(project=project, spec=spec) == first
+    with pytest.raises(InputError, match="mapping yes-no@1 is published with other content"):
+        mapping_publish(project=project, spec=replace(spec, approved_by=approved_by, note=note))
+    assert (first.approved_by, first.note) == ("owner", "why")
 
 
 def test_two_projects_share_names_and_nothing_else(db: None) -> None:

@@ -50,6 +50,7 @@ class Command(AuditCommand):
                 f"{report['duplicate']} reviews there already",
                 f"  settled: {settled}; {report['waiting']} still without an agreed label",
                 *([f"  {report['surplus']} reviews {SURPLUS}"] if report["surplus"] else []),
+                *([f"  {report['elsewhere']} cases are of another partition: left out"] if report["elsewhere"] else []),
                 *([f"  {report['not_drawn']} cases were not drawn: {outside}"] if report["not_drawn"] else []),
             ]
 

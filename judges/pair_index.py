@@ -1,0 +1,82 @@
+"""Finding a few pairs among many: by state, or by a judgment whose provenance is in doubt."""
+
+import base64
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from django.db.models import Count
+from numpy.typing import NDArray
+
+from judges.models import Comparison, Judgment, PairIndex, ProvenanceMark, Run
+from judges.pairing import Pair, PairState
+from judges.selectors import pairs_of
+
+DOUBTFUL = (ProvenanceMark.CONTRADICTED.value, ProvenanceMark.UNVERIFIED.value)
+MARKS = tuple(f"{side} {mark}" for mark in DOUBTFUL for side in ("old", "new"))
+STATES = tuple(state.value for state in PairState)
+KEY = "<i8"
+
+Keys = NDArray[np.int64]
+Caches = dict[str, list[dict[str, Any]]]  # side -> {"cache", "provenance", "judgments"}
+
+
+def pair_index_made(comparison: Comparison, pairs: Iterable[Pair]) -> PairIndex:
+    """From the pairs in the order of their cases, and not stored."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for pair in pairs:
+        found[pair.state].append(pair.case_pk)
+        if pair.old is not None and pair.old.provenance in DOUBTFUL:
+            found[f"old {pair.old.provenance}"].append(pair.case_pk)
+        if pair.new is not None and pair.new.provenance in DOUBTFUL:
+            found[f"new {pair.new.provenance}"].append(pair.case_pk)
+    sides = {"old": comparison.old_run, "new": comparison.new_run}
+    caches: Caches = {side: _caches(run, comparison.partition) for side, run in sides.items()}
+    return PairIndex(
+        comparison=comparison,
+        cases_text=json.dumps({str(key): _packed(keys) for key, keys in found.items()}),
+        caches_text=json.dumps(caches),
+    )
+
+
+def pair_index_of(comparison: Comparison) -> PairIndex:
+    """As stored; found anew for a comparison from before indexes were stored."""
+    stored = PairIndex.objects.filter(comparison=comparison).first()
+    return stored or pair_index_made(comparison, pairs_of(comparison))
+
+
+def cases_found(index: PairIndex, keys: Sequence[str]) -> Keys:
+    """Ascending primary keys of the cases under any of these states or marks."""
+    packed = json.loads(index.cases_text)
+    lists = [_unpacked(packed[key]) for key in keys if key in packed]
+    if len(lists) == 1:
+        return lists[0]
+    return np.unique(np.concatenate(lists)) if lists else np.array([], KEY)
+
+
+def those_after(cases: Keys, after: int, number: int) -> list[int]:
+    start = int(np.searchsorted(cases, after, side="right"))
+    found: list[int] = cases[start : start + number].tolist()
+    return found
+
+
+def caches_of(index: PairIndex) -> Caches:
+    caches: Caches = json.loads(index.caches_text)
+    return caches
+
+
+def _packed(keys: list[int]) -> str:
+    differences = np.diff(np.array(keys, KEY), prepend=0)
+    return base64.b64encode(zlib.compress(differences.astype(KEY).tobytes())).decode()
+
+
+def _unpacked(text: str) -> Keys:
+    return np.cumsum(np.frombuffer(zlib.decompress(base64.b64decode(text)), KEY))
+
+
+def _caches(run: Run, partition: str) -> list[dict[str, Any]]:
+    judgments = Judgment.objects.filter(run=run, artifact__case__partition=partition)
+    return list(judgments.values("cache", "provenance").annotate(judgments=Count("pk")).order_by("cache", "provenance"))
