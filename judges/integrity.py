@@ -5,11 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from judges.models import Comparison, ProvenanceMark, ReadingState
+from judges.associations import SIGNIFICANT, Outlier, far_below, goes_with
+from judges.evidence import EvidenceOrders
+from judges.intake.rows import LENGTH_BAND
+from judges.models import CacheState, Comparison, ComparisonRun, ProvenanceMark, ReadingState, Run
 from judges.pairing import ELIGIBLE, Pair, PairState, SideReading
-from judges.selectors import pairs_of
+from judges.selectors import other_evidence, pairs_of, runs_of_same_file, same_material
 
 LISTED = 20  # cases named per fault; the counts are always whole
+FAULTS = (ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
 
 
 @dataclass
@@ -22,6 +26,9 @@ class SideReport:
     provenance: Counter[str] = field(default_factory=Counter)
     raw_labels: Counter[str] = field(default_factory=Counter)
     unmapped_labels: Counter[str] = field(default_factory=Counter)
+    cached: int = 0
+    stale_from_cache: int = 0
+    evidence: EvidenceOrders = field(default_factory=EvidenceOrders)
 
     def add(self, side: SideReading | None) -> None:
         if side is None:
@@ -30,6 +37,9 @@ class SideReport:
         self.judged += 1
         self.states[side.state] += 1
         self.provenance[side.provenance] += 1
+        if side.cache == CacheState.CACHED:
+            self.cached += 1
+            self.stale_from_cache += side.state == ReadingState.STALE
         # A stale reading's label was never held against the mapping.
         if side.state in (ReadingState.VALID, ReadingState.UNMAPPED):
             self.raw_labels[side.raw_label] += 1
@@ -45,7 +55,39 @@ class SideReport:
             "unmapped_labels": dict(self.unmapped_labels),
             "labels_seen": len(self.raw_labels),
             "labels_mapped": len(self.raw_labels) - len(self.unmapped_labels),
+            "cached": self.cached,
+            "stale_from_cache": self.stale_from_cache,
+            "evidence_mismatch": self.evidence.as_dict(),
         }
+
+
+@dataclass
+class SliceCounts:
+    """One value of a slice: its cases, those that lack a judgment, and each side's readings without a verdict."""
+
+    cases: int = 0
+    missing: int = 0
+    eligible: int = 0
+    agreeing: int = 0
+    judged: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, pair: Pair) -> None:
+        self.cases += 1
+        self.missing += pair.state == PairState.MISSING
+        self.eligible += pair.eligible
+        self.agreeing += pair.state == PairState.AGREE
+        for name, side in (("old", pair.old), ("new", pair.new)):
+            if side is not None:
+                self.judged[name] += 1
+                self.faults[name, side.state] += 1
+
+    def as_dict(self) -> dict[str, Any]:
+        sides = {
+            name: {"judged": self.judged[name]} | {state.value: self.faults[name, state] for state in FAULTS}
+            for name in ("old", "new")
+        }
+        return {"cases": self.cases, "missing": self.missing} | sides
 
 
 @dataclass
@@ -58,7 +100,12 @@ class IntegrityReport:
     pairs: Counter[PairState] = field(default_factory=Counter)
     examples: dict[PairState, list[str]] = field(default_factory=dict)
     same_content: int = 0
+    slices: dict[str, dict[str, SliceCounts]] = field(default_factory=dict)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    same_material: list[list[str]] = field(default_factory=list)
+    same_files: list[list[str]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def eligible(self) -> int:
@@ -74,6 +121,8 @@ class IntegrityReport:
         self.new.add(pair.new)
         self.pairs[pair.state] += 1
         self.same_content += pair.same_content
+        for name, values in self.slices.items():
+            values.setdefault(pair.slices.get(name, ""), SliceCounts()).add(pair)
         if not pair.eligible:
             named = self.examples.setdefault(pair.state, [])
             if len(named) < LISTED:
@@ -88,16 +137,93 @@ class IntegrityReport:
             "pairs": {state.value: self.pairs[state] for state in PairState},
             "cases_named": {state.value: ids for state, ids in self.examples.items()},
             "same_content": self.same_content,
+            "slices": {
+                name: {value: counts.as_dict() for value, counts in sorted(values.items())}
+                for name, values in self.slices.items()
+            },
+            "missing_by_slice": [self._missing_by(name) for name in self.slices],
+            "files": self.files,
+            "same_material": {
+                "groups": len(self.same_material),
+                "cases": sum(map(len, self.same_material)),
+                "named": [group[:LISTED] for group in self.same_material[:LISTED]],
+            },
+            "same_files": self.same_files,
             "passed": self.passed,
             "failures": self.failures,
+            "warnings": self.warnings,
         }
 
+    def _missing_by(self, name: str) -> dict[str, Any]:
+        """Whether what is missing goes with the values of a slice: then what is left is another population."""
+        found = goes_with({value: (counts.missing, counts.cases) for value, counts in self.slices[name].items()})
+        tested = max(1, len(self.slices))
+        return {
+            "slice": name,
+            "values": len(self.slices[name]),
+            "statistic": found.statistic,
+            "p_value": found.p_value,
+            "goes_with": None if found.p_value is None else found.p_value <= SIGNIFICANT / tested,
+            "reason": found.reason,
+        }
 
-def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> IntegrityReport:
-    """The report, from the pairs given or from those of the comparison."""
-    report = IntegrityReport()
-    for pair in pairs_of(comparison) if pairs is None else pairs:
+    def warn(self, comparison: Comparison) -> None:
+        """What no rule of the manifest forbids, and a reader has to know before any rate."""
+        self.warnings += [
+            f"missing judgments go with {one['slice']} (p = {one['p_value']:.4f}): what is left is not the whole"
+            for one in map(self._missing_by, self.slices)
+            if one["goes_with"]
+        ]
+        self.warnings += [f"read from the same bytes in the same way: {', '.join(names)}" for names in self.same_files]
+        if comparison.is_swap:
+            for name, values in self.slices.items():
+                groups = {value: (one.agreeing, one.eligible) for value, one in values.items()}
+                self.warnings += [outlier_words(name, one) for one in far_below(groups)]
+
+
+def outlier_words(name: str, found: Outlier) -> str:
+    return (
+        f"the columns agree far less in {name}={found.group or '(none)'} than elsewhere: {found.share * 100:.1f} % of "
+        f"{found.cases} cases against {found.others * 100:.1f} %; look for a column that was shifted or joined wrongly"
+    )
+
+
+def integrity_of(
+    comparison: Comparison,
+    pairs: Iterable[Pair] | None = None,
+    *,
+    further: Iterable[ComparisonRun] | None = None,
+    files: Iterable[dict[str, Any]] = (),
+) -> IntegrityReport:
+    """The report, from the pairs and further runs given or from those of the comparison. `files` says what became
+    of the rows of each file that was read."""
+    pairs = list(pairs_of(comparison) if pairs is None else pairs)
+    further = comparison.further_runs.select_related("run") if further is None else further
+    report = IntegrityReport(files=list(files), slices={name: {} for name in _dimensions(comparison, pairs)})
+    for pair in pairs:
         report.add(pair)
+    for side, run in ((report.old, comparison.old_run), (report.new, comparison.new_run)):
+        for seen, pieces in other_evidence(run, comparison.partition):
+            side.evidence.add(seen, pieces)
+    report.same_material = same_material(comparison.old_system, comparison.partition)
+    runs = [comparison.old_run, comparison.new_run, *(one.run for one in further)]
+    report.same_files = [[_named(run) for run in group] for group in runs_of_same_file(runs, comparison.case_set)]
+    report.warn(comparison)
+    _hold_to_rules(report, comparison)
+    return report
+
+
+def _dimensions(comparison: Comparison, pairs: list[Pair]) -> list[str]:
+    """The declared slices, and the length of the output wherever it is known."""
+    measured = any(LENGTH_BAND in pair.slices for pair in pairs)
+    return list(dict.fromkeys([*comparison.slices, *([LENGTH_BAND] if measured else [])]))
+
+
+def _named(run: Run) -> str:
+    return f"{run} (generator {run.generator.identity[:12]})"
+
+
+def _hold_to_rules(report: IntegrityReport, comparison: Comparison) -> None:
     missing = report.pairs[PairState.MISSING]
     unmapped = report.old.unmapped_labels + report.new.unmapped_labels
     if comparison.rules["fail_on_missing_pair"] and missing:
@@ -107,4 +233,3 @@ def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) ->
         report.failures.append(f"fail_on_unmapped_label: {sum(unmapped.values())} judgments have the labels {labels}")
     if not report.eligible:
         report.failures.append("no pair is eligible")
-    return report

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from audits.models import Audit, AuditState
 from audits.services.sizing import draft_size
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
-from core.identity import value_hash
+from core.identity import files_hash, value_hash
 from core.models import Author, Project
 from judges.intake.columns import (
     read_artifacts,
@@ -27,16 +28,17 @@ from judges.intake.columns import (
 from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, Tally
-from judges.intake.specs import SIDES, ReviewSource, SideName, Source
+from judges.intake.specs import SIDES, ReviewSource, SideName, SideSpec, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
-from judges.services.comparisons import comparison_open
+from judges.services.comparisons import Further, comparison_open
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
 from judges.summaries import summary_of
 
 LISTED_VALUES = 20
+OLD_NEW: dict[SideName, str] = {"baseline": "old", "candidate": "new"}
 
 Row = TypeVar("Row")
 Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
@@ -91,7 +93,11 @@ def audit_open(
     files: list[FileReading] = []
     case_set = _load_cases(manifest, project, now, progress, files)
     systems = _load_artifacts(manifest, case_set, index, now, progress, files)
-    sides = {side: _load_run(manifest, side, systems, index, now, progress, files) for side in SIDES}
+    load = partial(_load_run, manifest, systems, index, now, progress, files)
+    sides = {side: load(side, manifest.sides[side], manifest.source_of(side)) for side in SIDES}
+    further = [
+        Further(OLD_NEW[one.side], one.role, *load(one.side, one.spec, one.source)) for one in manifest.further_runs
+    ]
     comparison = comparison_open(
         project=project,
         name=manifest.migration_id,
@@ -103,6 +109,9 @@ def audit_open(
         rules=asdict(manifest.integrity),
         slices=list(manifest.slices),
         blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
+        further=further,
+        repeat_summary=manifest.repeats.summary,
+        files=[one.as_dict() for one in files],
     )
     audit = _draft(manifest, project, comparison, actor, now)
     draft_size(audit=audit)
@@ -259,17 +268,18 @@ def _load_artifacts(
 
 def _load_run(
     manifest: Manifest,
-    side: SideName,
     systems: dict[str, SystemVersion],
     index: CaseIndex,
     now: datetime,
     progress: Progress,
     files: list[FileReading],
+    side: SideName,
+    spec: SideSpec,
+    source: Source,
 ) -> tuple[Run, Reader]:
-    spec = manifest.sides[side]
-    source = next(source for source in manifest.sources if source.judgments_of == side)
     project = systems[spec.system_version].case_set.project
-    reading = FileReading(source.file, f"judgments of {side}", Tally())
+    what = f"judgments of {side}" if source.further is None else f"{source.further} of {side}, run {spec.run}"
+    reading = FileReading(source.file, what, Tally())
     run, reading.loaded = run_load(
         generator=generator_ensure(project=project, spec=spec.generator),
         system=systems[spec.system_version],
@@ -277,6 +287,8 @@ def _load_run(
         rows=progress(reading.what, _rows(manifest, source, index, None, reading.tally)),
         file=source.file,
         now=now,
+        file_hash=files_hash(manifest.path(source)),
+        reading_hash=source.reading_hash(),
     )
     files.append(reading)
     return run, reader_ensure(project=project, spec=spec.reader)

@@ -1,5 +1,5 @@
 from judges.models.cases import Artifact, Blob, Case, CaseSet, Partition, SystemVersion
-from judges.models.comparisons import Comparison, ComparisonKind, ComparisonSummary
+from judges.models.comparisons import Comparison, ComparisonKind, ComparisonRun, ComparisonSummary, RunRole
 from judges.models.judges import Generator, Mapping, Reader
 from judges.models.loads import LoadState
 from judges.models.rubrics import Rubric
@@ -13,6 +13,7 @@ __all__ = [
     "CaseSet",
     "Comparison",
     "ComparisonKind",
+    "ComparisonRun",
     "ComparisonSummary",
     "Generator",
     "Judgment",
@@ -25,5 +26,6 @@ __all__ = [
     "ReadingState",
     "Rubric",
     "Run",
+    "RunRole",
     "SystemVersion",
 ]

@@ -1,5 +1,7 @@
 """Opening comparisons."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -7,12 +9,22 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
-from judges.models import Comparison, ComparisonKind, ComparisonSummary, Reader, Run
+from judges.models import Comparison, ComparisonKind, ComparisonRun, ComparisonSummary, Reader, Run, RunRole
 from judges.services.runs import readings_make
 from judges.summaries import summary_made
 
 NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
 BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
+
+
+@dataclass(frozen=True)
+class Further:
+    """A run beside the compared one of a side, and how it is read."""
+
+    side: str
+    role: str
+    run: Run
+    reader: Reader
 
 
 def comparison_open(
@@ -27,13 +39,19 @@ def comparison_open(
     rules: dict[str, Any],
     slices: list[str],
     blocking_slices: list[str],
+    further: Sequence[Further] = (),
+    repeat_summary: str = "majority",
+    files: Sequence[dict[str, Any]] = (),
 ) -> Comparison:
     """Read both sides, then set them against each other. The same comparison again comes back as it is.
 
-    The pairs are counted before the transaction: on SQLite, others write meanwhile.
+    `files` says what became of the rows of each file, for the integrity report. The pairs are counted before the
+    transaction: on SQLite, others write meanwhile.
     """
     check_sides(kind=kind, old=old, new=new)
-    for run, reader in (old, new):
+    for one in further:
+        _check_further(one, {"old": old, "new": new}[one.side])
+    for run, reader in (old, new, *((one.run, one.reader) for one in further)):
         readings_make(run=run, reader=reader)
     content = {
         "kind": kind,
@@ -47,15 +65,21 @@ def comparison_open(
         "rules": rules,
         "slices": slices,
         "blocking_slices": blocking_slices,
+        "repeat_summary": repeat_summary,
     }
     known = ComparisonSummary.objects.filter(comparison__project=project, comparison__name=name).exists()
-    summary = None if known else summary_made(Comparison(project=project, name=name, **content))
+    made = Comparison(project=project, name=name, **content)
+    runs = [ComparisonRun(comparison=made, **vars(one)) for one in further]
+    summary = None if known else summary_made(made, further=runs, files=files)
     with transaction.atomic():
         comparison, created = Comparison.objects.get_or_create(project=project, name=name, defaults=content)
         if created and summary is not None:
             summary.comparison = comparison
             summary.save()
-    if not created and any(getattr(comparison, field) != value for field, value in content.items()):
+        for run in runs if created else ():
+            run.comparison = comparison
+            run.save()
+    if not created and not _is_the_same(comparison, content, further):
         raise InputError(
             Problem(
                 "a comparison of this name is open with other content",
@@ -65,6 +89,22 @@ def comparison_open(
             )
         )
     return comparison
+
+
+def _is_the_same(comparison: Comparison, content: dict[str, Any], further: Sequence[Further]) -> bool:
+    stored = set(comparison.further_runs.values_list("side", "role", "run", "reader"))
+    given = {(one.side, one.role, one.run.pk, one.reader.pk) for one in further}
+    return stored == given and all(getattr(comparison, field) == value for field, value in content.items())
+
+
+def _check_further(further: Further, side: tuple[Run, Reader]) -> None:
+    """A further run is one of the side's own judge on the same artifacts; only an order probe is mapped by itself."""
+    run, reader = side
+    same = (further.run.generator_id, further.run.system_version_id) == (run.generator_id, run.system_version_id)
+    parsed_alike = further.reader.parser == reader.parser
+    if not same or not parsed_alike or (further.role != RunRole.ORDER_PROBE and further.reader != reader):
+        what = f"a {further.role} is of the {further.side} side's own judge, and this run is another judge's"
+        raise InputError(Problem(what, key="sources", value=str(further.run)))
 
 
 def check_sides(*, kind: str, old: tuple[Run, Reader], new: tuple[Run, Reader]) -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from judges.intake.rows import JudgmentRow
-from judges.intake.specs import SideSpec
+from judges.intake.specs import AS_GIVEN, SideSpec
 from judges.models import (
     Artifact,
     CacheState,
@@ -46,6 +46,8 @@ def run_load(
     rows: Iterable[JudgmentRow],
     file: str,
     now: datetime,
+    file_hash: str = "",
+    reading_hash: str = "",
 ) -> tuple[Run, LoadCounts]:
     """Load a run's judgments, or check that the complete run already there holds exactly these."""
     run = load_begin(
@@ -55,10 +57,15 @@ def run_load(
         case_set=system.case_set,
         system_version=system,
         ordinal=spec.run,
-        defaults={"presentation_order": spec.presentation_order},
+        defaults={
+            "presentation_order": spec.presentation_order,
+            "packaging": spec.packaging,
+            "file_hash": file_hash,
+            "reading_hash": reading_hash,
+        },
     )
     if run.state == LoadState.COMPLETE:
-        _check_order(run, spec)
+        _check_shown(run, spec)
 
     def stored(case_ids: list[str]) -> dict[str, str]:
         found = run.judgments.filter(artifact__case__case_id__in=case_ids).values("artifact__case__case_id", *CONTENT)
@@ -95,21 +102,21 @@ def _refuse_unanswered(run: Run, rows: list[JudgmentRow], artifacts: dict[str, A
         raise InputError(problems)
 
 
-def _check_order(run: Run, spec: SideSpec) -> None:
-    if run.presentation_order != spec.presentation_order:
-        raise InputError(
-            Problem(
-                f"{run} is complete with another presentation order",
-                key="presentation_order",
-                value=spec.presentation_order,
-                allowed=f"{run.presentation_order}, or another run number",
-            )
-        )
+def _check_shown(run: Run, spec: SideSpec) -> None:
+    """The same number cannot stand for what was shown in another way."""
+    shown = [
+        ("presentation order", "presentation_order", run.presentation_order, spec.presentation_order),
+        ("packaging of the evidence", "evidence_probe", run.packaging, spec.packaging),
+    ]
+    for noun, key, stored, given in shown:
+        if stored != given:
+            what = f"{run} is complete with another {noun}"
+            raise InputError(Problem(what, key=key, value=given, allowed=f"{stored}, or another run number"))
 
 
 def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
     judgment = Judgment(run=run, artifact=artifact, **_content(row, raw_hash, file))
-    judgment.provenance = provenance_mark(judgment, artifact)
+    judgment.provenance = provenance_mark(judgment, artifact, repackaged=run.packaging != AS_GIVEN)
     return judgment
 
 
@@ -141,10 +148,12 @@ def _cache_state(row: JudgmentRow, file: str) -> str:
     return stated
 
 
-def provenance_mark(judgment: Judgment, artifact: Artifact) -> ProvenanceMark:
-    """What the record says, held against the artifact. Only what was recorded can contradict."""
+def provenance_mark(judgment: Judgment, artifact: Artifact, *, repackaged: bool = False) -> ProvenanceMark:
+    """What the record says, held against the artifact. Only what was recorded can contradict. Evidence that was
+    `repackaged` on purpose, by an evidence probe, is not the artifact's and need not be."""
     output, evidence = judgment.seen_output_hash, judgment.seen_evidence_hash
-    if (output and output != artifact.output_hash) or (evidence and evidence != artifact.evidence_hash):
+    other_evidence = evidence and evidence != artifact.evidence_hash and not repackaged
+    if (output and output != artifact.output_hash) or other_evidence:
         return ProvenanceMark.CONTRADICTED
     has_evidence = len(artifact.parts) > 1
     if output and (evidence or not has_evidence):

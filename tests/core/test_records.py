@@ -20,6 +20,7 @@ from judges.models import (
     Case,
     CaseSet,
     Comparison,
+    ComparisonRun,
     ComparisonSummary,
     Generator,
     Judgment,
@@ -40,6 +41,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 STATED = [
     Event,
     Comparison,
+    ComparisonRun,
     ComparisonSummary,
     Generator,
     Mapping,
@@ -72,7 +74,9 @@ def test_protected_models_are_these_and_no_others() -> None:
 def world(db: None) -> None:
     """At least one row of every protected model."""
     project = factories.make_project()
-    comparison = factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")})
+    comparison = factories.make_swap(
+        project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")}, further=[("new", "repeat", {"a": "No", "b": "No"})]
+    )
     audit = factories.make_audit(comparison)
     draft_size(audit=audit)
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
