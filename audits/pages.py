@@ -9,9 +9,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from adjudication.models import SettlementHow
-from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
+from audits.exports.comparison import comparison_tables, integrity_tables
+from audits.exports.report import judge_words, settled_how, side_rows
 from audits.exports.wording import ESTIMANDS, POLICIES, PREDICTORS, SIDES, TARGETS, remaining_words, saving_words
-from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
+from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
@@ -29,7 +30,6 @@ TABS = [
     ("Monitor", "monitor"),
     ("Results", "results"),
 ]
-SHOWN_CHANGES = 50
 SHOWN_VALUES = 50
 LATE = 5  # seconds after which a job that nobody took says so
 
@@ -41,24 +41,35 @@ def audit_context(audit: Audit, current: str, standing: Standing | None = None) 
 
 
 def integrity_context(audit: Audit) -> dict[str, Any]:
-    integrity = summary_of(audit.comparison).integrity
-    return audit_context(audit, "integrity") | {
-        "integrity": integrity,
-        "sides": side_rows(audit.comparison, integrity),
-        "listed": LISTED,
-    }
+    summary = summary_of(audit.comparison)
+    integrity = summary.integrity
+    tables = integrity_tables(integrity, summary.stability, values=SHOWN_VALUES)
+    return (
+        audit_context(audit, "integrity")
+        | tables
+        | {
+            "integrity": integrity,
+            "sides": side_rows(audit.comparison, integrity),
+            "listed": LISTED,
+        }
+    )
 
 
 def transitions_context(audit: Audit) -> dict[str, Any]:
     summary = summary_of(audit.comparison)
-    tables = transition_tables(summary.transitions, changes=SHOWN_CHANGES, values=SHOWN_VALUES)
-    return audit_context(audit, "transitions") | {
-        "integrity": summary.integrity,
-        "transitions": tables,
-        "integrity_url": address("integrity", audit),
-        "report_url": address("report", audit, "json"),
-        "blocking_slices": audit.comparison.blocking_slices,
-    }
+    reports = (summary.integrity, summary.transitions, summary.stability)
+    drawn = ChangeChart.objects.filter(audit=audit).exclude(svg="").exists()
+    return (
+        audit_context(audit, "transitions")
+        | comparison_tables(*reports, most=SHOWN_VALUES)
+        | {
+            "integrity": summary.integrity,
+            "changes_url": address("changes", audit) if drawn else "",
+            "integrity_url": address("integrity", audit),
+            "report_url": address("report", audit, "json"),
+            "blocking_slices": audit.comparison.blocking_slices,
+        }
+    )
 
 
 @dataclass(frozen=True)

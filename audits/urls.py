@@ -13,6 +13,7 @@ urlpatterns = [
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
+    path("audits/<path:name>/changes.svg", pages.changes, name="changes"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),
     path("audits/<path:name>/register", pages.register, name="register"),
     path("audits/<path:name>/extend", pages.extend, name="extend"),

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from judges.associations import SIGNIFICANT, Outlier, far_below, goes_with
@@ -72,15 +73,15 @@ class SliceCounts:
     judged: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, pair: Pair) -> None:
-        self.cases += 1
-        self.missing += pair.state == PairState.MISSING
-        self.eligible += pair.eligible
-        self.agreeing += pair.state == PairState.AGREE
-        for name, side in (("old", pair.old), ("new", pair.new)):
-            if side is not None:
-                self.judged[name] += 1
-                self.faults[name, side.state] += 1
+    def add(self, state: PairState, old: str | None, new: str | None, number: int) -> None:
+        self.cases += number
+        self.missing += number * (state == PairState.MISSING)
+        self.eligible += number * (state in ELIGIBLE)
+        self.agreeing += number * (state == PairState.AGREE)
+        for name, reading in (("old", old), ("new", new)):
+            if reading is not None:
+                self.judged[name] += number
+                self.faults[name, reading] += number
 
     def as_dict(self) -> dict[str, Any]:
         sides = {
@@ -100,7 +101,8 @@ class IntegrityReport:
     pairs: Counter[PairState] = field(default_factory=Counter)
     examples: dict[PairState, list[str]] = field(default_factory=dict)
     same_content: int = 0
-    slices: dict[str, dict[str, SliceCounts]] = field(default_factory=dict)
+    dimensions: list[str] = field(default_factory=list)
+    kinds: Counter[tuple[str, str, tuple[PairState, str | None, str | None]]] = field(default_factory=Counter)
     files: list[dict[str, Any]] = field(default_factory=list)
     same_material: list[list[str]] = field(default_factory=list)
     same_files: list[list[str]] = field(default_factory=list)
@@ -110,6 +112,18 @@ class IntegrityReport:
     @property
     def eligible(self) -> int:
         return sum(self.pairs[state] for state in ELIGIBLE)
+
+    @cached_property
+    def slices(self) -> dict[str, dict[str, SliceCounts]]:
+        """By slice and value; to be asked once every pair is in."""
+        found: dict[str, dict[str, SliceCounts]] = {name: {} for name in self.dimensions}
+        for (name, value, kind), number in self.kinds.items():
+            found[name].setdefault(value, SliceCounts()).add(*kind, number)
+        return found
+
+    @cached_property
+    def missing_by_slice(self) -> list[dict[str, Any]]:
+        return [self._missing_by(name) for name in self.dimensions]
 
     @property
     def passed(self) -> bool:
@@ -121,8 +135,9 @@ class IntegrityReport:
         self.new.add(pair.new)
         self.pairs[pair.state] += 1
         self.same_content += pair.same_content
-        for name, values in self.slices.items():
-            values.setdefault(pair.slices.get(name, ""), SliceCounts()).add(pair)
+        kind = (pair.state, pair.old and pair.old.state, pair.new and pair.new.state)
+        for name in self.dimensions:
+            self.kinds[name, pair.slices.get(name, ""), kind] += 1
         if not pair.eligible:
             named = self.examples.setdefault(pair.state, [])
             if len(named) < LISTED:
@@ -141,7 +156,7 @@ class IntegrityReport:
                 name: {value: counts.as_dict() for value, counts in sorted(values.items())}
                 for name, values in self.slices.items()
             },
-            "missing_by_slice": [self._missing_by(name) for name in self.slices],
+            "missing_by_slice": self.missing_by_slice,
             "files": self.files,
             "same_material": {
                 "groups": len(self.same_material),
@@ -171,7 +186,7 @@ class IntegrityReport:
         """What no rule of the manifest forbids, and a reader has to know before any rate."""
         self.warnings += [
             f"missing judgments go with {one['slice']} (p = {one['p_value']:.4f}): what is left is not the whole"
-            for one in map(self._missing_by, self.slices)
+            for one in self.missing_by_slice
             if one["goes_with"]
         ]
         self.warnings += [f"read from the same bytes in the same way: {', '.join(names)}" for names in self.same_files]
@@ -199,7 +214,7 @@ def integrity_of(
     of the rows of each file that was read."""
     pairs = list(pairs_of(comparison) if pairs is None else pairs)
     further = comparison.further_runs.select_related("run") if further is None else further
-    report = IntegrityReport(files=list(files), slices={name: {} for name in _dimensions(comparison, pairs)})
+    report = IntegrityReport(files=list(files), dimensions=_dimensions(comparison, pairs))
     for pair in pairs:
         report.add(pair)
     for side, run in ((report.old, comparison.old_run), (report.new, comparison.new_run)):

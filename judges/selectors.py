@@ -1,9 +1,9 @@
 """Reads of what the machines said."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from core.identity import text_hash
 from judges.models import Artifact, CaseSet, Comparison, Judgment, LoadState, Reader, Run, SystemVersion
@@ -133,12 +133,13 @@ def same_material(system: SystemVersion, partition: str) -> list[list[str]]:
     return list(groups.values())
 
 
-def runs_of_same_file(runs: Iterable[Run], case_set: CaseSet) -> list[list[Run]]:
+def runs_of_same_file(runs: Sequence[Run], case_set: CaseSet) -> list[list[Run]]:
     """Runs over a case set that were read in the same way from files with the same bytes, in groups with at least one
     of `runs`."""
     read = {(run.file_hash, run.reading_hash) for run in runs if run.file_hash}
     found: dict[tuple[str, str], list[Run]] = {key: [] for key in sorted(read)}
-    stored = case_set.runs.filter(state=LoadState.COMPLETE, file_hash__in={file for file, _ in read})
+    known = Q(state=LoadState.COMPLETE) | Q(pk__in=[run.pk for run in runs])
+    stored = case_set.runs.filter(known, file_hash__in={file for file, _ in read})
     for run in stored.select_related("generator", "system_version").order_by("pk"):
         if (run.file_hash, run.reading_hash) in found:
             found[run.file_hash, run.reading_hash].append(run)

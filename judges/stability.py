@@ -6,7 +6,8 @@ in both runs; where a reading became or ceased to be valid, that is counted besi
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -54,7 +55,8 @@ class SideRuns:
     run judged: which rows were run again may have to do with their answers, so it is left out."""
 
     compared: ReadRun
-    further: list[ReadRun] = field(default_factory=list)
+    further: list[ReadRun]
+    rule: str
 
     def __post_init__(self) -> None:
         for one in self.further:
@@ -66,15 +68,16 @@ class SideRuns:
         whole = [one for one in self.further if one.role == RunRole.REPEAT and not one.selective]
         return sorted([self.compared, *whole], key=lambda one: one.run.ordinal)
 
-    def summarised(self, rule: str) -> dict[int, str | None]:
+    @cached_property
+    def summarised(self) -> dict[int, str | None]:
         """One verdict per case that the compared run judged, by the rule declared beforehand; None: no verdict."""
-        repeats = self.repeats
-        if rule == "first":
-            return {case: repeats[0].reads[case].verdict for case in self.compared.reads}
-        return {case: majority([one.reads[case].verdict for one in repeats]) for case in self.compared.reads}
+        repeats = [one.reads for one in self.repeats]
+        if self.rule == "first" or len(repeats) == 1:
+            return {case: repeats[0][case].verdict for case in self.compared.reads}
+        return {case: majority([reads[case].verdict for reads in repeats]) for case in self.compared.reads}
 
-    def as_dict(self, labels: Sequence[str], rule: str) -> dict[str, Any]:
-        repeats, summary = self.repeats, self.summarised(rule)
+    def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
+        repeats, summary = self.repeats, self.summarised
         own = {case: read.verdict for case, read in self.compared.reads.items()}
         probes = {
             role: [probe_counts(self.compared, one, labels) for one in self.further if one.role == role]
@@ -105,8 +108,7 @@ class SideRuns:
 
 def majority(verdicts: Sequence[str | None]) -> str | None:
     """The verdict of more than half of the repeats, those without a verdict counted; else None."""
-    (verdict, number), *_ = Counter(verdicts).most_common(1)
-    return verdict if number * 2 > len(verdicts) else None
+    return next((one for one in set(verdicts) if verdicts.count(one) * 2 > len(verdicts)), None)
 
 
 def change_counts(one: Mapping[int, ReadOf], other: Mapping[int, ReadOf]) -> dict[str, int]:
@@ -149,11 +151,10 @@ def stability_of(
         further = comparison.further_runs.select_related("run", "reader__mapping").order_by("pk")
     pairs, further = list(pairs), list(further)
     sides = {side: _side_runs(comparison, side, pairs, further) for side in ("old", "new")}
-    rule = comparison.repeat_summary
     return {
-        "summary_rule": rule,
-        "sides": {side: runs.as_dict(comparison.labels, rule) for side, runs in sides.items()},
-        "after_summary": _after_summary(pairs, sides, rule),
+        "summary_rule": comparison.repeat_summary,
+        "sides": {side: runs.as_dict(comparison.labels) for side, runs in sides.items()},
+        "after_summary": _after_summary(pairs, sides["old"].summarised, sides["new"].summarised),
     }
 
 
@@ -167,12 +168,12 @@ def _side_runs(comparison: Comparison, side: str, pairs: list[Pair], further: li
             for one in further
             if one.side == side
         ],
+        comparison.repeat_summary,
     )
 
 
-def _after_summary(pairs: list[Pair], sides: Mapping[str, SideRuns], rule: str) -> dict[str, int]:
+def _after_summary(pairs: list[Pair], old: Mapping[int, str | None], new: Mapping[int, str | None]) -> dict[str, int]:
     """How many verdicts differ between the sides once each side's repeats are summarised, over eligible pairs."""
-    old, new = sides["old"].summarised(rule), sides["new"].summarised(rule)
     moves = [(old.get(pair.case_pk), new.get(pair.case_pk)) for pair in pairs if pair.eligible]
     decided = [(one, other) for one, other in moves if one is not None and other is not None]
     return {"pairs": len(decided), "changed": sum(one != other for one, other in decided)}

@@ -28,6 +28,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:job-live": LEADING,
     "audits:integrity": LEADING,
     "audits:transitions": LEADING,
+    "audits:changes": LEADING,
     "audits:plan": LEADING,
     "audits:register": LEADING,
     "audits:extend": LEADING,

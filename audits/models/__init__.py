@@ -1,12 +1,13 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
-from audits.models.prepared import DraftSizing, LookChart
+from audits.models.prepared import ChangeChart, DraftSizing, LookChart
 
 __all__ = [
     "Audit",
     "AuditState",
     "Cell",
+    "ChangeChart",
     "DraftSizing",
     "Draw",
     "Frame",

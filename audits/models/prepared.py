@@ -43,3 +43,17 @@ class LookChart(models.Model):
 
     def __str__(self) -> str:
         return f"chart at {self.look}"
+
+
+class ChangeChart(models.Model):
+    """The chart of the verdicts that changed, drawn by the worker: no page draws.
+
+    A cache, which can be made again from the comparison's summary.
+    """
+
+    audit = models.OneToOneField(Audit, models.CASCADE, related_name="change_chart")
+    svg = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"chart of the changes in {self.audit}"

@@ -14,5 +14,6 @@ class Command(AuditCommand):
     help = __doc__
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        report = summary_of(audit.comparison).integrity
-        return {**report}, lambda: integrity_lines(report), report["passed"]
+        summary = summary_of(audit.comparison)
+        report, runs = summary.integrity, {side: one["runs"] for side, one in summary.stability["sides"].items()}
+        return {**report, "runs": runs}, lambda: integrity_lines(report, runs), report["passed"]
