@@ -1,4 +1,8 @@
-"""The integrity report: whether the verdicts may be compared at all. It comes before any rate."""
+"""The integrity report: whether the verdicts may be compared at all. It comes before any rate.
+
+It follows from the pairs alone, so that whoever has them can count it again; `judges.recorded` adds what only the
+records know.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,11 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from judges.associations import SIGNIFICANT, Outlier, far_below, goes_with
-from judges.evidence import EvidenceOrders
 from judges.intake.rows import LENGTH_BAND
-from judges.models import CacheState, Comparison, ComparisonRun, ProvenanceMark, ReadingState, Run
+from judges.models import CacheState, Comparison, ProvenanceMark, ReadingState
 from judges.pairing import ELIGIBLE, Pair, PairState, SideReading
-from judges.selectors import other_evidence, pairs_of, runs_of_same_file, same_material
+from judges.selectors import pairs_of
 
 LISTED = 20  # cases named per fault; the counts are always whole
 FAULTS = (ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
@@ -29,7 +32,6 @@ class SideReport:
     unmapped_labels: Counter[str] = field(default_factory=Counter)
     cached: int = 0
     stale_from_cache: int = 0
-    evidence: EvidenceOrders = field(default_factory=EvidenceOrders)
 
     def add(self, side: SideReading | None) -> None:
         if side is None:
@@ -58,7 +60,6 @@ class SideReport:
             "labels_mapped": len(self.raw_labels) - len(self.unmapped_labels),
             "cached": self.cached,
             "stale_from_cache": self.stale_from_cache,
-            "evidence_mismatch": self.evidence.as_dict(),
         }
 
 
@@ -103,9 +104,6 @@ class IntegrityReport:
     same_content: int = 0
     dimensions: list[str] = field(default_factory=list)
     kinds: Counter[tuple[str, str, tuple[PairState, str | None, str | None]]] = field(default_factory=Counter)
-    files: list[dict[str, Any]] = field(default_factory=list)
-    same_material: list[list[str]] = field(default_factory=list)
-    same_files: list[list[str]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -157,13 +155,6 @@ class IntegrityReport:
                 for name, values in self.slices.items()
             },
             "missing_by_slice": self.missing_by_slice,
-            "files": self.files,
-            "same_material": {
-                "groups": len(self.same_material),
-                "cases": sum(map(len, self.same_material)),
-                "named": [group[:LISTED] for group in self.same_material[:LISTED]],
-            },
-            "same_files": self.same_files,
             "passed": self.passed,
             "failures": self.failures,
             "warnings": self.warnings,
@@ -189,7 +180,6 @@ class IntegrityReport:
             for one in self.missing_by_slice
             if one["goes_with"]
         ]
-        self.warnings += [f"read from the same bytes in the same way: {', '.join(names)}" for names in self.same_files]
         if comparison.is_swap:
             for name, values in self.slices.items():
                 groups = {value: (one.agreeing, one.eligible) for value, one in values.items()}
@@ -203,26 +193,12 @@ def outlier_words(name: str, found: Outlier) -> str:
     )
 
 
-def integrity_of(
-    comparison: Comparison,
-    pairs: Iterable[Pair] | None = None,
-    *,
-    further: Iterable[ComparisonRun] | None = None,
-    files: Iterable[dict[str, Any]] = (),
-) -> IntegrityReport:
-    """The report, from the pairs and further runs given or from those of the comparison. `files` says what became
-    of the rows of each file that was read."""
+def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> IntegrityReport:
+    """The report, from the pairs given or from those of the comparison."""
     pairs = list(pairs_of(comparison) if pairs is None else pairs)
-    further = comparison.further_runs.select_related("run") if further is None else further
-    report = IntegrityReport(files=list(files), dimensions=_dimensions(comparison, pairs))
+    report = IntegrityReport(dimensions=_dimensions(comparison, pairs))
     for pair in pairs:
         report.add(pair)
-    for side, run in ((report.old, comparison.old_run), (report.new, comparison.new_run)):
-        for seen, pieces in other_evidence(run, comparison.partition):
-            side.evidence.add(seen, pieces)
-    report.same_material = same_material(comparison.old_system, comparison.partition)
-    runs = [comparison.old_run, comparison.new_run, *(one.run for one in further)]
-    report.same_files = [[_named(run) for run in group] for group in runs_of_same_file(runs, comparison.case_set)]
     report.warn(comparison)
     _hold_to_rules(report, comparison)
     return report
@@ -232,10 +208,6 @@ def _dimensions(comparison: Comparison, pairs: list[Pair]) -> list[str]:
     """The declared slices, and the length of the output wherever it is known."""
     measured = any(LENGTH_BAND in pair.slices for pair in pairs)
     return list(dict.fromkeys([*comparison.slices, *([LENGTH_BAND] if measured else [])]))
-
-
-def _named(run: Run) -> str:
-    return f"{run} (generator {run.generator.identity[:12]})"
 
 
 def _hold_to_rules(report: IntegrityReport, comparison: Comparison) -> None:

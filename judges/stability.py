@@ -5,7 +5,7 @@ in both runs; where a reading became or ceased to be valid, that is counted besi
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -143,13 +143,8 @@ def probe_counts(compared: ReadRun, probe: ReadRun, labels: Sequence[str]) -> di
     }
 
 
-def stability_of(
-    comparison: Comparison, pairs: Iterable[Pair], further: Iterable[ComparisonRun] | None = None
-) -> dict[str, Any]:
-    """The report on both sides, from the comparison's pairs and the further runs, given or stored."""
-    if further is None:
-        further = comparison.further_runs.select_related("run", "reader__mapping").order_by("pk")
-    pairs, further = list(pairs), list(further)
+def stability_of(comparison: Comparison, pairs: list[Pair], further: list[ComparisonRun]) -> dict[str, Any]:
+    """The report on both sides, from the comparison's pairs and the further runs."""
     sides = {side: _side_runs(comparison, side, pairs, further) for side in ("old", "new")}
     return {
         "summary_rule": comparison.repeat_summary,

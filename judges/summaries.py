@@ -6,6 +6,7 @@ from typing import Any
 
 from judges.integrity import integrity_of
 from judges.models import Comparison, ComparisonRun, ComparisonSummary
+from judges.recorded import recorded_of
 from judges.selectors import pairs_of
 from judges.stability import stability_of
 from judges.transitions import transitions_of
@@ -20,9 +21,11 @@ def summary_made(
     """Counted from the pairs and the further runs, given or stored; and not stored."""
     pairs = list(pairs_of(comparison))
     if further is None:
-        further = list(comparison.further_runs.select_related("run", "reader__mapping").order_by("pk"))
+        further = comparison.further_runs.select_related("run", "reader__mapping").order_by("pk")
+    further = list(further)
     reports = {
-        "integrity_text": integrity_of(comparison, pairs, further=further, files=files).as_dict(),
+        "integrity_text": integrity_of(comparison, pairs).as_dict()
+        | {"recorded": recorded_of(comparison, further, files)},
         "transitions_text": transitions_of(comparison, pairs).as_dict(),
         "stability_text": stability_of(comparison, pairs, further),
     }

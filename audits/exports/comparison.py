@@ -86,10 +86,19 @@ def _most(found: Mapping[str, Any], most: int, size: Any) -> list[tuple[str, Any
     return sorted(found.items(), key=lambda one: -size(one[1]))[:most]
 
 
+def integrity_warnings(integrity: dict[str, Any]) -> list[str]:
+    """What no rule of the manifest forbids, and a reader has to know before any rate."""
+    same = [
+        f"read from the same bytes in the same way: {', '.join(one)}" for one in integrity["recorded"]["same_files"]
+    ]
+    return [*integrity["warnings"], *same]
+
+
 def integrity_tables(integrity: dict[str, Any], stability: dict[str, Any], *, values: int) -> dict[str, Any]:
-    """The integrity report's tables by slice and by run."""
+    """The integrity report's warnings, and its tables by slice and by run."""
     tests = {one["slice"]: one for one in integrity["missing_by_slice"]}
     return {
+        "warnings": integrity_warnings(integrity),
         "slice_faults": [
             {"name": name, "values": _most(found, values, _faults), "all": len(found), "test": tests[name]}
             for name, found in integrity["slices"].items()

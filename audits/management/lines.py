@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audits.exports.comparison import floor_words, stability_changes
+from audits.exports.comparison import floor_words, integrity_warnings, stability_changes
 
 
 def integrity_lines(report: dict[str, Any], runs: Mapping[str, Sequence[dict[str, Any]]] | None = None) -> list[str]:
@@ -20,19 +20,19 @@ def integrity_lines(report: dict[str, Any], runs: Mapping[str, Sequence[dict[str
             f"  {side}: {counts['judged']} judged, {counts['missing']} missing; {states}; provenance {marks}; "
             f"{counts['labels_mapped']} of {counts['labels_seen']} labels seen are mapped"
         )
-        lines += _evidence_and_cache(side, counts)
+        lines += _evidence_and_cache(side, counts, report["recorded"]["other_evidence"][side])
     for side, further in (runs or {}).items():
         for run in further[1:]:
             states = ", ".join(f"{number} {state}" for state, number in run["states"].items() if number)
             lines.append(f"  {side} {run['name']}, {run['role']}: {run['judged']} judged; {states}")
     lines += _rows_and_slices(report)
-    lines += [f"  WARNING {warning}" for warning in report["warnings"]]
+    lines += [f"  WARNING {warning}" for warning in integrity_warnings(report)]
     lines += [f"  NOT MET {failure}" for failure in report["failures"]]
     return lines
 
 
-def _evidence_and_cache(side: str, counts: dict[str, Any]) -> list[str]:
-    lines, evidence = [], counts["evidence_mismatch"]
+def _evidence_and_cache(side: str, counts: dict[str, Any], evidence: dict[str, int]) -> list[str]:
+    lines = []
     if any(evidence.values()):
         found = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in evidence.items() if number)
         lines.append(f"  {side}: other evidence than the artifact's: {found}")
@@ -45,12 +45,13 @@ def _rows_and_slices(report: dict[str, Any]) -> list[str]:
     lines = [
         f"  {file['file']}, {file['what']}: {file['rows']} rows, {file['missing']} without an answer, "
         f"{file['duplicates']} repeated, {file['absent']} cases without a row"
-        for file in report["files"]
+        for file in report["recorded"]["files"]
         if file["missing"] or file["duplicates"] or file["absent"]
     ]
-    if report["same_material"]["cases"]:
-        named = "; ".join(", ".join(group) for group in report["same_material"]["named"])
-        lines.append(f"  {report['same_material']['cases']} cases are the same bytes as another: {named}")
+    same = report["recorded"]["same_material"]
+    if same["cases"]:
+        named = "; ".join(", ".join(group) for group in same["named"])
+        lines.append(f"  {same['cases']} cases are the same bytes as another: {named}")
     for test in report["missing_by_slice"]:
         if test["p_value"] is not None:
             lines.append(f"  missing by {test['slice']}: p = {test['p_value']:.4f} over {test['values']} values")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from audits.exports.comparison import integrity_warnings
 from audits.manifest import load_manifest
 from audits.services.opening import audit_open
 from core.errors import InputError
@@ -170,7 +171,7 @@ def test_further_runs_are_loaded_read_and_counted_and_no_pair_sees_them(opened: 
     ]
     # Mapped back, the swapped run says pass, fail, pass: only q3 flips.
     assert [probe["changed"] for probe in report["sides"]["new"]["order_probes"]] == [1]
-    assert [file["what"] for file in summary.integrity["files"]][-2:] == [
+    assert [file["what"] for file in summary.integrity["recorded"]["files"]][-2:] == [
         "repeat of candidate, run 2",
         "order probe of candidate, run 3",
     ]
@@ -209,15 +210,16 @@ def test_files_with_the_same_bytes_under_two_judges_are_flagged(opened: Open, tm
     def change(document: dict[str, Any]) -> None:
         document["sources"][1] |= {"file": "copy.csv", "roles": {"label": "new"}}
 
-    (names,) = opened(change).summary.integrity["same_files"]
+    (names,) = opened(change).summary.integrity["recorded"]["same_files"]
     assert [name.partition(" (")[0] for name in names] == ["old run 1 on v1", "new run 1 on v1"]
 
 
 def test_two_columns_of_one_file_are_two_readings(opened: Open) -> None:
-    assert opened(lambda document: None).summary.integrity["same_files"] == []
+    assert opened(lambda document: None).summary.integrity["recorded"]["same_files"] == []
 
 
 def test_copy_of_a_run_is_no_repeat_and_flagged(opened: Open) -> None:
     comparison = opened(_with(_source(run="2")))
-    assert [len(names) for names in comparison.summary.integrity["same_files"]] == [2]
-    assert "read from the same bytes in the same way: new run 1 on v1" in comparison.summary.integrity["warnings"][0]
+    assert [len(names) for names in comparison.summary.integrity["recorded"]["same_files"]] == [2]
+    (warning,) = integrity_warnings(comparison.summary.integrity)
+    assert warning.startswith("read from the same bytes in the same way: new run 1 on v1")

@@ -107,10 +107,12 @@ def test_evidence_in_another_order_is_told_from_other_evidence(project: Project)
     )
     seen = {"same": ("x", "y"), "turned": ("y", "x"), "other": ("x", "z")}
     rows = [judgment_row(one, "Yes", n, seen_evidence=seen[one]) for n, one in enumerate(ids)]
-    report = integrity_of(_swap(project, system, factories.judged(dict.fromkeys(ids, "Yes")), rows)).as_dict()
-    assert report["new"]["evidence_mismatch"] == {"other_order": 1, "other_pieces": 1, "not_told_apart": 0}
-    assert report["old"]["evidence_mismatch"] == {"other_order": 0, "other_pieces": 0, "not_told_apart": 0}
-    assert report["pairs"]["evidence mismatch"] == 2
+    summary = _swap(project, system, factories.judged(dict.fromkeys(ids, "Yes")), rows).summary
+    assert summary.integrity["recorded"]["other_evidence"] == {
+        "old": {"other_order": 0, "other_pieces": 0, "not_told_apart": 0},
+        "new": {"other_order": 1, "other_pieces": 1, "not_told_apart": 0},
+    }
+    assert summary.integrity["pairs"]["evidence mismatch"] == 2
 
 
 def test_stale_answers_from_a_cache_are_counted_apart(project: Project) -> None:
@@ -136,17 +138,18 @@ def test_cases_that_are_the_same_bytes_twice_are_named(project: Project) -> None
         rows=[artifact_row(one, n, text) for n, (one, text) in enumerate(outputs.items())],
     )
     judged = factories.judged(dict.fromkeys(outputs, "Yes"))
-    report = integrity_of(_swap(project, system, judged, judged)).as_dict()
-    assert report["same_material"] == {"groups": 1, "cases": 2, "named": [["a", "b"]]}
+    recorded = _swap(project, system, judged, judged).summary.integrity["recorded"]
+    assert recorded["same_material"] == {"groups": 1, "cases": 2, "named": [["a", "b"]]}
 
 
 def test_runs_read_from_the_same_bytes_are_flagged_and_others_are_not(project: Project) -> None:
     system = factories.load_artifacts(factories.load_cases(project, ["a"]))
     judged = factories.judged({"a": "Yes"})
-    report = integrity_of(_swap(project, system, judged, judged, ("1" * 64, "1" * 64)))
-    assert [len(names) for names in report.same_files] == [2]
-    assert report.warnings == [f"read from the same bytes in the same way: {', '.join(report.same_files[0])}"]
+    integrity = _swap(project, system, judged, judged, ("1" * 64, "1" * 64)).summary.integrity
+    (names,) = integrity["recorded"]["same_files"]
+    assert [name.partition(" (")[0] for name in names] == ["old-judge run 1 on v1", "new-judge run 1 on v1"]
 
     elsewhere = factories.make_project("elsewhere")
     system = factories.load_artifacts(factories.load_cases(elsewhere, ["a"]))
-    assert integrity_of(_swap(elsewhere, system, judged, judged, ("1" * 64, "2" * 64))).same_files == []
+    other = _swap(elsewhere, system, judged, judged, ("1" * 64, "2" * 64)).summary.integrity
+    assert other["recorded"]["same_files"] == []

@@ -59,7 +59,6 @@ def test_every_case_is_counted_once_under_its_state(project: Project) -> None:
         "labels_mapped": 2,
         "cached": 0,
         "stale_from_cache": 0,
-        "evidence_mismatch": {"other_order": 0, "other_pieces": 0, "not_told_apart": 0},
     }
 
 
