@@ -16,7 +16,7 @@ from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobK
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
-from audits.selectors import last_look
+from audits.selectors import column_warnings_of, last_look
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -43,7 +43,7 @@ def audit_context(audit: Audit, current: str, standing: Standing | None = None) 
 def integrity_context(audit: Audit) -> dict[str, Any]:
     summary = summary_of(audit.comparison)
     integrity = summary.integrity
-    tables = integrity_tables(integrity, summary.stability, values=SHOWN_VALUES)
+    tables = integrity_tables(integrity, summary.stability, values=SHOWN_VALUES, columns=column_warnings_of(audit))
     return (
         audit_context(audit, "integrity")
         | tables
@@ -154,6 +154,7 @@ def results_context(audit: Audit) -> dict[str, Any]:
     return audit_context(audit, "results") | {
         "look": look,
         "secondary": look.secondary if look else None,
+        "reruns": look.reruns if look else None,
         "by_slice": look.slices if look else None,
         "registered": audit.state == AuditState.REGISTERED,
         "settled_how": how,

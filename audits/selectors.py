@@ -172,6 +172,12 @@ def is_closed(look: Look | None) -> bool:
     return look is not None and look.final and look.result["policy"] == "monitored"
 
 
+def column_warnings_of(audit: Audit) -> list[str]:
+    """Columns of the label files that looked wrong when this manifest was opened."""
+    checks = audit.column_checks.filter(manifest_hash=audit.manifest_hash)
+    return [warning for warnings in checks.values_list("warnings", flat=True) for warning in warnings]
+
+
 def require_registered(audit: Audit) -> Audit:
     if audit.state != AuditState.REGISTERED:
         raise Refused(Problem(f"the plan of {audit} is still a draft", allowed=f"register {audit} first"))

@@ -183,13 +183,16 @@ class IntegrityReport:
         if comparison.is_swap:
             for name, values in self.slices.items():
                 groups = {value: (one.agreeing, one.eligible) for value, one in values.items()}
-                self.warnings += [outlier_words(name, one) for one in far_below(groups)]
+                self.warnings += [
+                    outlier_words("the two judges' columns agree", f"{name}={one.group or '(none)'}", one)
+                    for one in far_below(groups)
+                ]
 
 
-def outlier_words(name: str, found: Outlier) -> str:
+def outlier_words(columns: str, where: str, found: Outlier) -> str:
     return (
-        f"the columns agree far less in {name}={found.group or '(none)'} than elsewhere: {found.share * 100:.1f} % of "
-        f"{found.cases} cases against {found.others * 100:.1f} %; look for a column that was shifted or joined wrongly"
+        f"{columns} far less in {where} than elsewhere: {found.share * 100:.1f} % of {found.cases} cases against "
+        f"{found.others * 100:.1f} %; look for a column that was shifted or joined wrongly"
     )
 
 

@@ -29,11 +29,16 @@ class Change:
 
 
 def comparison_tables(
-    integrity: dict[str, Any], transitions: dict[str, Any], stability: dict[str, Any], *, most: int
+    integrity: dict[str, Any],
+    transitions: dict[str, Any],
+    stability: dict[str, Any],
+    *,
+    most: int,
+    columns: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything that the parts of a page or report about the comparison take, at most so many rows a table."""
     return {
-        **integrity_tables(integrity, stability, values=most),
+        **integrity_tables(integrity, stability, values=most, columns=columns),
         "transitions": transition_tables(transitions, changes=most, values=most),
         "own_changes": stability_changes(stability),
         "floor_words": floor_words(transitions, stability),
@@ -86,19 +91,22 @@ def _most(found: Mapping[str, Any], most: int, size: Any) -> list[tuple[str, Any
     return sorted(found.items(), key=lambda one: -size(one[1]))[:most]
 
 
-def integrity_warnings(integrity: dict[str, Any]) -> list[str]:
-    """What no rule of the manifest forbids, and a reader has to know before any rate."""
+def integrity_warnings(integrity: dict[str, Any], columns: Sequence[str] = ()) -> list[str]:
+    """What no rule of the manifest forbids, and a reader has to know before any rate; `columns` are the warnings
+    about columns of label files."""
     same = [
         f"read from the same bytes in the same way: {', '.join(one)}" for one in integrity["recorded"]["same_files"]
     ]
-    return [*integrity["warnings"], *same]
+    return [*integrity["warnings"], *columns, *same]
 
 
-def integrity_tables(integrity: dict[str, Any], stability: dict[str, Any], *, values: int) -> dict[str, Any]:
+def integrity_tables(
+    integrity: dict[str, Any], stability: dict[str, Any], *, values: int, columns: Sequence[str] = ()
+) -> dict[str, Any]:
     """The integrity report's warnings, and its tables by slice and by run."""
     tests = {one["slice"]: one for one in integrity["missing_by_slice"]}
     return {
-        "warnings": integrity_warnings(integrity),
+        "warnings": integrity_warnings(integrity, columns),
         "slice_faults": [
             {"name": name, "values": _most(found, values, _faults), "all": len(found), "test": tests[name]}
             for name, found in integrity["slices"].items()

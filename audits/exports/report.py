@@ -19,6 +19,7 @@ from audits.models import Audit, AuditState, Frame, Look
 from audits.plans import half_width_of
 from audits.progress import Progress, progress_of
 from audits.selectors import (
+    column_warnings_of,
     known_cells,
     last_look,
     looks_listed,
@@ -56,6 +57,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "plan": audit.plan,
         "half_width": half_width_of(audit),
         "integrity": summary.integrity,
+        "column_warnings": column_warnings_of(audit),
         "transitions": summary.transitions,
         "stability": summary.stability,
         "frame_hash": frame_hash,
@@ -67,6 +69,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
         "secondary": look.secondary if look else None,
+        "reruns": look.reruns if look else None,
         "by_slice": look.slices if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv") if registered else None,
@@ -82,7 +85,9 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
     if chart is None:
         chart = width_curve(list(looks_listed(audit).reverse()), half_width=half_width, title=CHART_TITLE)
         changes_chart = change_chart(change_rows(data["transitions"], data["stability"]))
-    tables = comparison_tables(data["integrity"], data["transitions"], data["stability"], most=MOST_ROWS)
+    tables = comparison_tables(
+        data["integrity"], data["transitions"], data["stability"], most=MOST_ROWS, columns=data["column_warnings"]
+    )
     context = (
         data
         | tables

@@ -6,7 +6,11 @@ from typing import Any
 from audits.exports.comparison import floor_words, integrity_warnings, stability_changes
 
 
-def integrity_lines(report: dict[str, Any], runs: Mapping[str, Sequence[dict[str, Any]]] | None = None) -> list[str]:
+def integrity_lines(
+    report: dict[str, Any],
+    runs: Mapping[str, Sequence[dict[str, Any]]] | None = None,
+    columns: Sequence[str] = (),
+) -> list[str]:
     lines = [f"integrity: {report['eligible']} of {report['cases']} cases are eligible"]
     for state, number in report["pairs"].items():
         if number:
@@ -26,7 +30,7 @@ def integrity_lines(report: dict[str, Any], runs: Mapping[str, Sequence[dict[str
             states = ", ".join(f"{number} {state}" for state, number in run["states"].items() if number)
             lines.append(f"  {side} {run['name']}, {run['role']}: {run['judged']} judged; {states}")
     lines += _rows_and_slices(report)
-    lines += [f"  WARNING {warning}" for warning in integrity_warnings(report)]
+    lines += [f"  WARNING {warning}" for warning in integrity_warnings(report, columns)]
     lines += [f"  NOT MET {failure}" for failure in report["failures"]]
     return lines
 

@@ -11,9 +11,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, Q
 
 from adjudication.models import Queue
-from audits.frames import pool_of, slice_pools_of
+from audits.frames import pool_of, run_tables_of, slice_pools_of
 from audits.models import Audit, AuditState, Look
 from audits.plans import estimate_arguments, has_stopped, target_half_width
+from audits.reruns import rerun_findings
 from audits.secondary import secondary_findings, slice_findings
 from audits.selectors import is_closed, last_look
 from audits.stats.estimate import estimate
@@ -97,6 +98,13 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 final=estimated.final,
                 result=result,
                 secondary=secondary_findings(pool, level=audit.plan["level"], by=audit.plan["strata_by"])
+                if stopped
+                else None,
+                reruns=rerun_findings(
+                    run_tables_of(audit, watermark=watermark, registration=registration.n),
+                    pool,
+                    level=audit.plan["level"],
+                )
                 if stopped
                 else None,
                 slices=_by_slice(audit, watermark, registration.n) if stopped else None,

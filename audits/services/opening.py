@@ -12,6 +12,7 @@ from adjudication.models import Queue
 from adjudication.services.queues import queue_open
 from audits.manifest.specs import Manifest
 from audits.models import Audit, AuditState
+from audits.services.columns import columns_check
 from audits.services.sizing import draft_size
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
@@ -27,7 +28,7 @@ from judges.intake.columns import (
 )
 from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import Problems
-from judges.intake.rows import CaseIndex, Tally
+from judges.intake.rows import CaseIndex, LabelRow, Tally
 from judges.intake.specs import SIDES, ReviewSource, SideName, SideSpec, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
@@ -115,6 +116,7 @@ def audit_open(
     )
     audit = _draft(manifest, project, comparison, actor, now)
     draft_size(audit=audit)
+    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, index))
     return Opened(audit, files, summary_of(comparison).integrity)
 
 
@@ -140,6 +142,12 @@ def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex
 def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
     """Files of labels that exist by now: most come only after the draw."""
     return [review for review in manifest.reviews if set(review.layout.files) <= set(manifest.paths)]
+
+
+def _labels(manifest: Manifest, index: CaseIndex) -> Iterator[tuple[LabelRow, str]]:
+    for review in _reviews_there(manifest):
+        for row in read_labels(manifest.path(review), review, index):
+            yield row, review.mapping
 
 
 def _check_columns(manifest: Manifest, problems: Problems) -> None:

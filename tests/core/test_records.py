@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, models, transaction
 from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Withdrawal
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
-from audits.models import Cell, DraftSizing, Draw, Frame, Look, Registration, Stratum
+from audits.models import Cell, ColumnCheck, DraftSizing, Draw, Frame, Look, Registration, Stratum
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
@@ -55,6 +55,7 @@ STATED = [
     ReviewReason,
     Settlement,
     Reference,
+    ColumnCheck,
     DraftSizing,
     Frame,
     Registration,
@@ -79,6 +80,7 @@ def world(db: None) -> None:
     )
     audit = factories.make_audit(comparison)
     draft_size(audit=audit)
+    ColumnCheck.objects.create(audit=audit, manifest_hash=audit.manifest_hash, warnings=[])
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     lease = factories.claim(audit.queue, factories.make_person(project, "ann"))
     presentation_ensure(item=lease.item, author=lease.author, now=NOW)

@@ -95,8 +95,8 @@ def test_column_that_agrees_far_less_in_one_system_is_named(project: Project) ->
             slices[case] = {"system": system}
     report = integrity_of(factories.make_swap(project, verdicts, slices=slices))
     assert report.warnings == [
-        "the columns agree far less in system=v3 than elsewhere: 33.3 % of 60 cases against 100.0 %; look for a column "
-        "that was shifted or joined wrongly"
+        "the two judges' columns agree far less in system=v3 than elsewhere: 33.3 % of 60 cases against 100.0 %; look "
+        "for a column that was shifted or joined wrongly"
     ]
 
 
