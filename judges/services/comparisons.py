@@ -101,7 +101,7 @@ def _check_further(further: Further, side: tuple[Run, Reader]) -> None:
     """A further run is one of the side's own judge on the same artifacts; only an order probe is mapped by itself."""
     run, reader = side
     same = (further.run.generator_id, further.run.system_version_id) == (run.generator_id, run.system_version_id)
-    parsed_alike = further.reader.parser == reader.parser
+    parsed_alike = (further.reader.parser, further.reader.setting) == (reader.parser, reader.setting)
     if not same or not parsed_alike or (further.role != RunRole.ORDER_PROBE and further.reader != reader):
         what = f"a {further.role} is of the {further.side} side's own judge, and this run is another judge's"
         raise InputError(Problem(what, key="sources", value=str(further.run)))

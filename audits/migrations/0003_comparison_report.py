@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('audits', '0001_initial'),
+        ('audits', '0002_score'),
     ]
 
     operations = [
