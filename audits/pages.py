@@ -9,7 +9,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from adjudication.models import SettlementHow
-from audits.exports.comparison import comparison_tables, integrity_tables
+from audits.exports.comparison import comparison_tables, integrity_state, integrity_tables, integrity_words
 from audits.exports.report import judge_words, settled_how, side_rows
 from audits.exports.wording import ESTIMANDS, POLICIES, PREDICTORS, SIDES, TARGETS, remaining_words, saving_words
 from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobKind, JobState
@@ -37,7 +37,13 @@ LATE = 5  # seconds after which a job that nobody took says so
 def audit_context(audit: Audit, current: str, standing: Standing | None = None) -> dict[str, Any]:
     """What stands around every page of an audit."""
     tabs = [Link(label, address(name, audit), name == current) for label, name in TABS]
-    return {"audit": audit, "standing": standing or standing_of(audit), "tabs": tabs, "current": current}
+    return {
+        "audit": audit,
+        "standing": standing or standing_of(audit),
+        "tabs": tabs,
+        "current": current,
+        "integrity_words": integrity_words(integrity_state(audit)),
+    }
 
 
 def integrity_context(audit: Audit) -> dict[str, Any]:

@@ -10,7 +10,8 @@ WIDTH, HEIGHT = 640, 260
 INK, BAND, TARGET, PAPER = "#1d3557", "#a8c5da", "#8a6d00", "#fbfaf7"
 MOST_DRAWN = 200  # more looks than this are nearer to each other than a line is wide
 MOST_POINTS = 60
-BAR, ROW = "#4f7ca3", 20
+BAR, BAR_WIDTH, ROW = "#4f7ca3", 400, 20
+LETTER, LABEL_MOST = 6.5, 420
 CHANGES_TITLE = "Verdicts changed, in per cent of the pairs that are valid on both ends"
 CHART_TITLE = "The interval against the number of settled labels, one look after another"
 
@@ -68,15 +69,16 @@ def change_chart(changes: Sequence[Change]) -> str:
         {"row": f"{change.group}: {change.name or '(none)'}", "share": change.share, "group": change.group}
         for change in shown
     ]
-    order = [row["row"] for row in rows]
-    base = alt.Chart(alt.Data(values=rows), width=WIDTH, height=ROW * len(rows), description=CHANGES_TITLE)
-    y = alt.Y("row:N", sort=order, title=None, axis=alt.Axis(labelLimit=320))
-    x = alt.X("share:Q", title="per cent changed", axis=alt.Axis(labelExpr="format(datum.value * 100, '.0f')"))
-    text = (
-        base.mark_text(align="left", dx=4, color=INK)
-        .encode(x=x, y=y, text=alt.Text("words:N"))
-        .transform_calculate(words="format(datum.share * 100, '.1f')")
-    )
+    # Whoever looks may have a wider font than the machine that draws: the names get the room of a wide one.
+    room = min(LABEL_MOST, LETTER * max(len(str(row["row"])) for row in rows))
+    longest = max([change.share or 0.0 for change in shown])
+    base = alt.Chart(alt.Data(values=rows), width=BAR_WIDTH, height=ROW * len(rows), description=CHANGES_TITLE)
+    y = alt.Y("row:N", sort=None, title=None, axis=alt.Axis(labelLimit=LABEL_MOST, minExtent=room))
+    scale = alt.Scale(domain=[0, longest * 1.15 or 0.01])
+    axis = alt.Axis(labelExpr="format(datum.value * 100, '.0f')")
+    x = alt.X("share:Q", title="per cent changed", scale=scale, axis=axis)
+    words = base.transform_calculate(words="format(datum.share * 100, '.1f')")
+    text = words.mark_text(align="left", dx=4, color=INK).encode(x=x, y=y, text="words:N")
     chart = alt.layer(base.mark_bar(color=BAR).encode(x=x, y=y), text).configure(background=PAPER, padding=12)
     svg: str = vl_convert.vegalite_to_svg(chart.to_json())
     return svg

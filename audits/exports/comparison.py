@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from audits.models import Audit
+from audits.selectors import column_warnings_of
+from audits.templatetags.figures import percent
 from judges.models import ReadingState
+from judges.summaries import summary_of
 
 MOST_MOVES = 6
 MOST_BARS = 8
@@ -100,6 +104,20 @@ def integrity_warnings(integrity: dict[str, Any], columns: Sequence[str] = ()) -
     return [*integrity["warnings"], *columns, *same]
 
 
+def integrity_state(audit: Audit) -> dict[str, Any]:
+    """The integrity report in four facts: they stand before every rate of an audit, wherever it is shown."""
+    integrity = summary_of(audit.comparison).integrity
+    warnings = integrity_warnings(integrity, column_warnings_of(audit))
+    return {name: integrity[name] for name in ("cases", "eligible", "passed")} | {"warnings": len(warnings)}
+
+
+def integrity_words(state: dict[str, Any]) -> str:
+    rules = "the rules of the manifest hold" if state["passed"] else "a rule of the manifest does not hold"
+    number = state["warnings"]
+    warnings = f", {number:,} warning{'' if number == 1 else 's'}" if number else ""
+    return f"Integrity: {state['eligible']:,} of {state['cases']:,} cases are eligible, {rules}{warnings}"
+
+
 def integrity_tables(
     integrity: dict[str, Any], stability: dict[str, Any], *, values: int, columns: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -174,15 +192,16 @@ def _rerun_words(side: str, report: Mapping[str, Any], whole: Mapping[str, Any])
     shares = [pair["changed"] / pair["both_valid"] for pair in repeats["pairs"] if pair["both_valid"]]
     if not shares:
         return words
-    found = f"{_percent(min(shares))} to {_percent(max(shares))}, median {_percent(median(shares))}"
+    least, most = percent(min(shares)), percent(max(shares))
+    found = most if len(shares) == 1 else f"{least} to {most}, median {percent(median(shares))},"
     words.append(
-        f"Rerun floor of the {side} judge: {found}, of verdicts changed, over {len(shares)} "
+        f"Rerun floor of the {side} judge: {found} of verdicts changed, over {len(shares)} "
         f"pair{'' if len(shares) == 1 else 's'} of {len(repeats['runs'])} runs."
     )
     if whole["pairs"]:
         change = whole["changed"] / whole["pairs"]
         where = "is not distinguishable from" if change <= max(shares) else "is above"
-        words.append(f"The verdict change rate between the sides, {_percent(change)}, {where} what a rerun changes.")
+        words.append(f"The verdict change rate between the sides, {percent(change)}, {where} what a rerun changes.")
     return words
 
 
@@ -221,8 +240,4 @@ def change_rows(transitions: dict[str, Any], stability: dict[str, Any]) -> list[
 
 
 def _share(changed: int, pairs: int) -> str:
-    return _percent(changed / pairs) if pairs else "none"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"
+    return percent(changed / pairs) if pairs else "none"

@@ -10,11 +10,13 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from adjudication.services.settlements import item_settle
 from audits.exports.charts import change_chart
 from audits.exports.comparison import Change, change_rows, floor_words, stability_changes
 from audits.exports.report import report_data, report_html
 from audits.models import Audit, ChangeChart
 from audits.services.charts import change_charts_draw
+from audits.services.registering import audit_register
 from core.models import Project, Role
 from tests import factories
 from tests.factories import NOW
@@ -67,9 +69,9 @@ def _text(answer: Any) -> str:
 
 
 WORDS = [
-    "Evidence probe of the old judge, run 5 (without the final message): 0.0 % of 100 verdicts changed.",
+    "Evidence probe of the old judge, run 5 (without the final message): 0 % of 100 verdicts changed.",
     "Left out of the rerun floor of the new judge, because of some cases only: run 3.",
-    "Rerun floor of the new judge: 4.1 % to 4.1 %, median 4.1 %, of verdicts changed, over 1 pair of 2 runs.",
+    "Rerun floor of the new judge: 4.1 % of verdicts changed, over 1 pair of 2 runs.",
     "The verdict change rate between the sides, 20.6 %, is above what a rerun changes.",
     "Order sensitivity of the new judge, run 4 (swapped): 10.3 % of 97 verdicts changed.",
     "With repeats summarised as declared (majority), 20 of 93 verdicts differ between the sides, against 20 of 97; "
@@ -87,9 +89,18 @@ def test_changes_within_the_floor_are_not_distinguishable_from_a_rerun(db: None)
     further = [("new", "repeat", {case: "No" if n < 9 else "Yes" for n, case in enumerate(CASES)})]
     summary = factories.make_swap(factories.make_project(), verdicts, further=further).summary
     words = floor_words(summary.transitions, summary.stability)
-    assert (
-        "The verdict change rate between the sides, 3.0 %, is not distinguishable from what a rerun changes." in words
-    )
+    assert "The verdict change rate between the sides, 3 %, is not distinguishable from what a rerun changes." in words
+
+
+def test_floor_over_several_pairs_has_its_spread(db: None) -> None:
+    further = [
+        ("new", "repeat", {case: "No" if n < wrong else "Yes" for n, case in enumerate(CASES)}) for wrong in (22, 30)
+    ]
+    verdicts = {case: ("Yes", "No" if n < 20 else "Yes") for n, case in enumerate(CASES)}
+    summary = factories.make_swap(factories.make_project(), verdicts, further=further).summary
+    words = floor_words(summary.transitions, summary.stability)
+    said = "Rerun floor of the new judge: 2 % to 10 %, median 8 %, of verdicts changed, over 3 pairs of 3 runs."
+    assert said in words
 
 
 def test_pages_show_integrity_by_slice_and_run_and_then_every_share(audit: Audit, lead: Client) -> None:
@@ -122,6 +133,21 @@ def test_commands_print_the_same_words_and_give_the_same_json(audit: Audit) -> N
     answer = json.loads(_command("integrity", "--json"))
     assert answer["missing_by_slice"] == summary.integrity["missing_by_slice"]
     assert [run["name"] for run in answer["runs"]["new"]] == ["run 1", "run 2", "run 3", "run 4 (swapped)"]
+
+
+def test_integrity_stands_before_every_rate(audit: Audit, lead: Client) -> None:
+    words = "Integrity: 97 of 100 cases are eligible, the rules of the manifest hold, 1 warning"
+    for page in ("", "transitions", "plan", "monitor", "looks", "results"):
+        assert words in _text(lead.get(f"/p/alpha/audits/swap-1/{page}")), page
+    assert words in _command("status")
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    item = audit.queue.items.order_by("rank")[0]
+    decision = dict.fromkeys(item.shown.values_list("artifact", flat=True), "pass")
+    item_settle(item=item, how="single", decision=decision, actor=factories.operator(audit), now=NOW)
+    assert _command("look").startswith(words)
+    state = {"cases": 100, "eligible": 97, "passed": True, "warnings": 1}
+    assert json.loads(_command("look", "--json"))["integrity"] == state
+    assert json.loads(_command("status", "--json"))["integrity"] == state
 
 
 def test_without_further_runs_the_page_says_what_is_not_known(db: None) -> None:
