@@ -17,6 +17,7 @@ from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
 from audits.selectors import column_warnings_of, last_look
+from audits.services.jobs import may_cancel
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -182,7 +183,7 @@ TITLES = {
     JobKind.EXTEND: "Drawing more cases",
 }
 NOTHING_CHANGED = {
-    JobKind.INTAKE: "No audit was opened. Mend what is named here, and send the files again.",
+    JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
     JobKind.REGISTER: "The plan is still a draft: nothing was drawn.",
     JobKind.EXTEND: "The sample is as it was.",
 }
@@ -197,6 +198,7 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
         "late": late,
         "mark": text_hash(f"{job.state} {job.progress} {late}")[:12],
         "live_url": reverse("audits:job-live", args=[project, job.pk]),
+        "cancel_url": reverse("audits:job-cancel", args=[project, job.pk]) if may_cancel(job) else "",
         "done_url": reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else "",
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
         "new_url": reverse("audits:new", args=[project]),
@@ -207,4 +209,9 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def upload_context(project: str, problems: tuple[Problem, ...] = ()) -> dict[str, Any]:
-    return {"problems": problems, "limit": settings.UPLOAD_LIMIT, "list_url": reverse("audits:list", args=[project])}
+    return {
+        "problems": problems,
+        "limit": settings.UPLOAD_LIMIT,
+        "list_url": reverse("audits:list", args=[project]),
+        "preview_url": reverse("audits:preview-new", args=[project]),
+    }

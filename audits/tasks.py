@@ -31,12 +31,14 @@ def job_due(*, job: int) -> None:
 
 @shared_task
 def jobs_sweep() -> None:
-    """Find jobs whose message was lost."""
+    """Find jobs whose message was lost, and what killed loads left."""
     from audits.services.jobs import jobs_unattended
     from audits.services.working import job_run
+    from judges.services.loads import loads_abandoned_remove
 
     for job in jobs_unattended(now=timezone.now()):
         job_run(job=job, clock=timezone.now)
+    loads_abandoned_remove(now=timezone.now())
 
 
 @shared_task

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.views import exports, jobs, lists, monitor, pages, uploads
+from audits.views import exports, jobs, lists, monitor, pages, previews, uploads
 
 app_name = "audits"
 
@@ -9,8 +9,11 @@ app_name = "audits"
 urlpatterns = [
     path("audits", lists.audit_list, name="list"),
     path("audits/new", uploads.new, name="new"),
+    path("previews", previews.new, name="preview-new"),
+    path("previews/<str:token>", previews.preview, name="preview"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
+    path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),
     path("audits/<path:name>/changes.svg", pages.changes, name="changes"),

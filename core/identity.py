@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def text_hash(text: str) -> str:
     """Hash of one text. Lone surrogates, which a JSON escape can carry, are kept as they are."""
@@ -29,7 +31,7 @@ def file_hash(path: Path) -> str:
 
 def canonical_json(value: Any) -> str:
     """One spelling per value: sorted keys, no spaces, no escapes; NaN and infinities are refused."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def value_hash(value: Any) -> str:

@@ -1,9 +1,13 @@
 """Projects and people."""
 
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import ProtectedError
 
 from core.errors import Problem, Refused
 from core.models import Author, AuthorKind, Membership, Project, Role
@@ -24,6 +28,26 @@ def operator_of(project: Project) -> Author:
 def operator_at(*, project: str, now: datetime) -> Author:
     """The same for a project that the command may be the first to name."""
     return operator_of(project_ensure(name=project, now=now))
+
+
+@contextmanager
+def operator_for(*, project: str, now: datetime) -> Iterator[Author]:
+    """The same for a block: where that fails and the project is new, nothing is left, not even the project."""
+    known = Project.objects.filter(name=project).exists()
+    actor = operator_at(project=project, now=now)
+    try:
+        yield actor
+    except BaseException:
+        if not known:
+            _project_forget(actor)
+        raise
+
+
+def _project_forget(actor: Author) -> None:
+    """Remove a project and its one author, unless something refers to them by now."""
+    with contextlib.suppress(ProtectedError), transaction.atomic():
+        actor.delete()
+        actor.project.delete()
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ class PairState(StrEnum):
 ELIGIBLE = frozenset({PairState.AGREE, PairState.DISAGREE})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SideReading:
     """One side's reading of a case. `output_agrees` is None where the source recorded nothing; `score` is the judge's
     finer number, if it gave one."""
@@ -44,7 +44,7 @@ class Rules:
     accept_unverified_provenance: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """`same_content` says that an upgrade's two artifacts are byte-identical."""
 

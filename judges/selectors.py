@@ -9,6 +9,7 @@ from core.identity import text_hash
 from judges.models import Artifact, CaseSet, Comparison, Judgment, LoadState, Reader, Run, SystemVersion
 from judges.pairing import Pair, Rules, SideReading, pair_state
 
+PAGE = 2000
 SideReadings = dict[int, tuple[SideReading, str, str]]
 
 
@@ -23,15 +24,23 @@ def rules_of(comparison: Comparison) -> Rules:
 def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) -> Iterator[Pair]:
     """Every case of the comparison's partition, in the order of the case set, with its pair's state.
 
-    `cases`, a query of primary keys, keeps to those.
+    `cases`, a query of primary keys, keeps to those. It goes by pages: no more is in memory than one of them.
     """
-    rules = rules_of(comparison)
-    old = _readings(comparison.old_run, comparison.old_reader, cases)
-    new = _readings(comparison.new_run, comparison.new_reader, cases)
     chosen = comparison.case_set.cases.filter(partition=comparison.partition).order_by("pk")
     if cases is not None:
         chosen = chosen.filter(pk__in=cases)
-    for pk, case_id, version, slices in chosen.values_list("pk", "case_id", "version", "slices").iterator():
+    rows, last = chosen.values_list("pk", "case_id", "version", "slices"), 0
+    while page := list(rows.filter(pk__gt=last)[:PAGE]):
+        last = page[-1][0]
+        yield from _pairs(comparison, page)
+
+
+def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str]]]) -> Iterator[Pair]:
+    rules = rules_of(comparison)
+    cases = [pk for pk, *_ in page]
+    old = _readings(comparison.old_run, comparison.old_reader, cases)
+    new = _readings(comparison.new_run, comparison.new_reader, cases)
+    for pk, case_id, version, slices in page:
         old_side, old_output, old_evidence = old.get(pk, (None, "", ""))
         new_side, new_output, new_evidence = new.get(pk, (None, "", ""))
         yield Pair(
@@ -70,10 +79,8 @@ def reads_of(run: Run, reader: Reader, partition: str) -> dict[int, ReadOf]:
     }
 
 
-def _readings(run: Run, reader: Reader, cases: QuerySet[Any, Any] | None) -> SideReadings:
-    judgments = Judgment.objects.filter(run=run, readings__reader=reader)
-    if cases is not None:
-        judgments = judgments.filter(artifact__case__in=cases)
+def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
+    judgments = Judgment.objects.filter(run=run, readings__reader=reader, artifact__case__in=cases)
     rows = judgments.values_list(
         "artifact__case_id",
         "readings__state",

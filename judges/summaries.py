@@ -6,6 +6,7 @@ from typing import Any
 
 from judges.integrity import integrity_of
 from judges.models import Comparison, ComparisonRun, ComparisonSummary
+from judges.progress import Progress, silent
 from judges.recorded import recorded_of
 from judges.selectors import pairs_of
 from judges.stability import stability_of
@@ -14,12 +15,13 @@ from judges.transitions import transitions_of
 
 def summary_made(
     comparison: Comparison,
+    progress: Progress = silent,
     *,
     further: Iterable[ComparisonRun] | None = None,
     files: Iterable[dict[str, Any]] = (),
 ) -> ComparisonSummary:
     """Counted from the pairs and the further runs, given or stored; and not stored."""
-    pairs = list(pairs_of(comparison))
+    pairs = list(progress("counting pairs", pairs_of(comparison)))
     if further is None:
         further = comparison.further_runs.select_related("run", "reader__mapping").order_by("pk")
     further = list(further)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from audits.manifest.build import build
-from audits.manifest.checks import manifest_problems
+from audits.manifest.checks import Document, manifest_problems
 from audits.manifest.document import text_at
 from audits.manifest.files import find_file, name_fault, named_files, read_text, same_last_part
 from audits.manifest.layouts import layout_problems
@@ -15,7 +15,7 @@ from audits.manifest.specs import Manifest, PlanSpec, ReviewSpec
 from audits.manifest.text import LARGEST, read_document
 from core.errors import InputError, Problem
 
-__all__ = ["Manifest", "PlanSpec", "ReviewSpec", "load_manifest"]
+__all__ = ["Manifest", "PlanSpec", "ReviewSpec", "document_problems", "load_manifest"]
 
 
 def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) -> Manifest:
@@ -28,9 +28,7 @@ def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) 
     if problems and not document:
         raise InputError(replace(problem, file=path.name) for problem in problems)
     document, unexpanded = expanded(document)
-    problems += unexpanded
-    for checked in (schema_problems, manifest_problems, source_problems, layout_problems):
-        problems += checked(document)
+    problems += [*unexpanded, *document_problems(document)]
     folders = [path.parent, *([files] if files else [])]
     paths: dict[str, Path] = {}
     problems += [*same_last_part(document)] if flat else []
@@ -47,6 +45,12 @@ def load_manifest(path: Path, *, files: Path | None = None, flat: bool = False) 
     if problems or isinstance(guideline, Problem):
         raise InputError(problem if problem.file else replace(problem, file=path.name) for problem in problems)
     return build(path.name, text, document, guideline, paths)
+
+
+def document_problems(document: Document) -> list[Problem]:
+    """What is wrong with a manifest whose presets are expanded, its files aside."""
+    checks = (schema_problems, manifest_problems, source_problems, layout_problems)
+    return [problem for check in checks for problem in check(document)]
 
 
 def _content(path: Path) -> bytes:

@@ -35,7 +35,7 @@ Document = dict[str, Any]
 
 def build(name: str, text: str, document: Document, guideline: str, paths: Mapping[str, Path]) -> Manifest:
     sides: dict[SideName, SideSpec] = {side: _side(document["judges"][side]) for side in SIDES}
-    sources = tuple(_source(document, source, place == 0) for place, source in enumerate(document["sources"]))
+    sources = tuple(source_of(document, source, place == 0) for place, source in enumerate(document["sources"]))
     return Manifest(
         name=name,
         text=text,
@@ -44,6 +44,7 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         project=document["project"],
         case_set_name=document["case_set"]["name"],
         case_set_version=document["case_set"]["version"],
+        case_set_follows=document["case_set"].get("follows"),
         partition=document.get("partition", "development"),
         kind=document["kind"],
         rubric=_rubric(document["rubric"], guideline),
@@ -51,7 +52,7 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         mappings={key: _mapping(key, table) for key, table in document["mappings"].items()},
         sources=sources,
         further_runs=tuple(_further_runs(document, sides, sources)),
-        reviews=tuple(_review_source(document, review) for review in list_at(document, "reviews")),
+        reviews=tuple(review_source_of(document, review) for review in list_at(document, "reviews")),
         integrity=IntegritySpec(**_flags(document, "integrity")),
         slices=tuple(texts_at(document, "slices")),
         blocking_slices=tuple(_slice_value(text) for text in texts_at(document, "blocking_slices")),
@@ -95,7 +96,7 @@ def _mapping(key: str, entry: Document) -> MappingSpec:
     return MappingSpec(name, version, entry["approved_by"], entry["table"], entry.get("note", ""))
 
 
-def _source(document: Document, source: Document, defines_cases: bool) -> Source:
+def source_of(document: Document, source: Document, defines_cases: bool) -> Source:
     roles = source["roles"]
     evidence = roles.get("evidence", ())
     repair = text_at(source, "repair", "split_first_column_by")
@@ -172,7 +173,7 @@ def _layout(entry: Document) -> Layout:
     )
 
 
-def _review_source(document: Document, review: Document) -> ReviewSource:
+def review_source_of(document: Document, review: Document) -> ReviewSource:
     sides = review.get("sides") or {"both": review}
     return ReviewSource(
         file=_file_name(review),

@@ -83,6 +83,7 @@ class Manifest:
     project: str
     case_set_name: str
     case_set_version: str
+    case_set_follows: str | None
     partition: Literal["development", "holdout", "smoke"]
     kind: Kind
     rubric: RubricSpec

@@ -17,13 +17,15 @@ class JobState(models.TextChoices):
     DONE = "done"
     REFUSED = "refused"  # what was given cannot be taken: `problems` says why
     BROKEN = "broken"  # a fault of ours, or of the machine
+    CANCELLED = "cancelled"  # by a lead: nothing was taken in
 
 
 class Job(models.Model):
     """Work that somebody asked for on a page and a worker does. This row is the truth about it: a message to
     the worker only says when to look here.
 
-    `asked` is what the kind needs: the folder and manifest of an intake, the labels of an extension.
+    `asked` is what the kind needs: the folder and manifest of an intake, the labels of an extension. `attempt`
+    tells a worker that has it from one that had it and went silent; `done` of `expected` rows is how far it is.
     """
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="jobs")
@@ -32,7 +34,10 @@ class Job(models.Model):
     state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.WAITING)
     actor = models.ForeignKey(Author, models.PROTECT, related_name="jobs")
     asked = models.JSONField(default=dict)
+    attempt = models.PositiveIntegerField(default=0)
     progress = models.CharField(max_length=200, blank=True)
+    done = models.PositiveBigIntegerField(null=True)
+    expected = models.PositiveBigIntegerField(null=True)
     problems = models.JSONField(default=list)
     asked_at = models.DateTimeField()
     touched_at = models.DateTimeField(null=True)  # last sign of life of the worker that has it

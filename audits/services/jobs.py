@@ -8,19 +8,22 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from audits.models import Audit, Job, JobKind, JobState
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
+from judges.services.loads import CHUNK
 
 Row = TypeVar("Row")
 
-JOB_ASKED = "audits.job-asked"
+JOB_ASKED, JOB_CANCELLED = "audits.job-asked", "audits.job-cancelled"
 SILENT_FOR = timedelta(minutes=10)  # after which a worker that died is replaced
 SIGN_OF_LIFE = timedelta(seconds=1)
+OFTEN = 100  # rows after which the clock is read
+NO_PROGRESS: dict[str, Any] = {"progress": "", "done": None, "expected": None}
 OPEN = (JobState.WAITING, JobState.RUNNING)
 
 
@@ -35,54 +38,99 @@ def job_ask(
                 project=actor.project, audit=audit, kind=kind, actor=actor, asked=asked or {}, asked_at=now
             )
     except IntegrityError as error:  # one_open_job_per_audit: a second press, or a second lead
-        raise Refused(Problem(f"work on {audit} is under way already", allowed="wait until it has ended")) from error
+        raise Refused(_under_way(audit)) from error
     event_record(name=JOB_ASKED, actor=actor, now=now, payload={"job": job.pk})
     return job
+
+
+def _under_way(audit: Audit | None) -> Problem:
+    return Problem(f"work on {audit} is under way already", allowed="wait until it has ended")
 
 
 def job_take(*, job: int, now: datetime) -> Job | None:
     """The job, if it is there to be done: of two workers who ask, one gets it."""
     free = Q(state=JobState.WAITING) | Q(state=JobState.RUNNING, touched_at__lt=now - SILENT_FOR)
-    taken = Job.objects.filter(free, pk=job).update(state=JobState.RUNNING, touched_at=now, progress="")
+    taken = Job.objects.filter(free, pk=job).update(
+        state=JobState.RUNNING, touched_at=now, attempt=F("attempt") + 1, **NO_PROGRESS
+    )
     return Job.objects.select_related("project", "actor__project", "audit").get(pk=job) if taken else None
 
 
-def job_done(*, job: Job, audit: Audit, now: datetime) -> None:
-    _end(job, now, state=JobState.DONE, audit=audit)
+def job_done(*, job: Job, audit: Audit, now: datetime) -> bool:
+    return _end(job, now, state=JobState.DONE, audit=audit)
 
 
-def job_refused(*, job: Job, error: InputError, now: datetime) -> None:
-    _end(job, now, state=JobState.REFUSED, problems=[problem.as_dict() for problem in error.problems])
+def job_refused(*, job: Job, error: InputError, now: datetime) -> bool:
+    return _end(job, now, state=JobState.REFUSED, problems=[problem.as_dict() for problem in error.problems])
 
 
-def job_broken(*, job: Job, now: datetime) -> None:
-    _end(job, now, state=JobState.BROKEN)
+def job_broken(*, job: Job, now: datetime) -> bool:
+    return _end(job, now, state=JobState.BROKEN)
 
 
-def _end(job: Job, now: datetime, **change: Any) -> None:
-    # Two may believe that they have a job, where one was silent for long: the first to end it is right.
-    Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(ended_at=now, progress="", **change)
+def _end(job: Job, now: datetime, **change: Any) -> bool:
+    """Whether it was this worker's to end: another may have it by now, or somebody cancelled it."""
+    return bool(_held(job).update(ended_at=now, **NO_PROGRESS, **change))
+
+
+def _held(job: Job) -> QuerySet[Job]:
+    return Job.objects.filter(pk=job.pk, state=JobState.RUNNING, attempt=job.attempt)
+
+
+def may_cancel(job: Job) -> bool:
+    """An intake, until it has opened its audit; all else is one transaction."""
+    return job.kind == JobKind.INTAKE and job.is_open and job.audit_id is None
+
+
+@transaction.atomic
+def job_cancel(*, job: Job, actor: Author, now: datetime) -> None:
+    """End an intake that has not opened its audit. Its worker notices with the next chunk, and leaves nothing."""
+    may_be = Job.objects.filter(pk=job.pk, kind=JobKind.INTAKE, state__in=OPEN, audit=None)
+    if not may_be.update(state=JobState.CANCELLED, ended_at=now, **NO_PROGRESS):
+        raise Refused(Problem(f"{job} cannot be cancelled", allowed="an intake that has not opened its audit"))
+    event_record(name=JOB_CANCELLED, actor=actor, now=now, payload={"job": job.pk})
+
+
+class JobStopped(Exception):
+    """The job was cancelled, or is another worker's by now: stop, and leave nothing."""
 
 
 class JobProgress:
-    """Passes rows on, and says how many have passed about once a second."""
+    """Passes rows on, says about once a second how many have passed, and stops with a job that was ended."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.said_at: datetime | None = None
 
-    def __call__(self, what: str, rows: Iterator[Row]) -> Iterator[Row]:
-        self._say(f"{what} …")
+    def __call__(self, what: str, rows: Iterator[Row], expected: int | None = None) -> Iterator[Row]:
+        self._say(f"{what} …", None, None)
+        total, number = "" if expected is None else f" of {expected:,}", 0
         for number, row in enumerate(rows, 1):
-            if number % 500 == 0:
-                self._say(f"{what}: {number:,} rows")
+            if number % CHUNK == 0 or (number % OFTEN == 0 and self._due()):
+                self._say(f"{what}: {number:,}{total} rows", number, expected)
             yield row
+        self._say(f"{what}: {number:,}{total} rows", number, expected)
 
-    def _say(self, words: str) -> None:
-        now = timezone.now()
-        if self.said_at is None or now - self.said_at >= SIGN_OF_LIFE:
-            self.said_at = now
-            Job.objects.filter(pk=self.job.pk, state=JobState.RUNNING).update(progress=words[:200], touched_at=now)
+    def opened(self, audit: Audit) -> None:
+        """Tie the audit to the job, in the transaction that opens it: from then on nobody can cancel."""
+        try:
+            with transaction.atomic():
+                tied = _held(self.job).update(audit=audit)
+        except IntegrityError as error:  # one_open_job_per_audit
+            raise Refused(
+                Problem(f"work on {audit} is under way already", allowed="wait until it has ended")
+            ) from error
+        if not tied:
+            raise JobStopped
+
+    def _due(self) -> bool:
+        return self.said_at is None or timezone.now() - self.said_at >= SIGN_OF_LIFE
+
+    def _say(self, words: str, done: int | None, expected: int | None) -> None:
+        self.said_at = timezone.now()
+        said = {"progress": words[:200], "done": done, "expected": expected, "touched_at": self.said_at}
+        if not _held(self.job).update(**said):
+            raise JobStopped
 
 
 def jobs_unattended(*, now: datetime) -> list[int]:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import transaction
 
@@ -28,25 +27,25 @@ from judges.intake.columns import (
 )
 from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import Problems
-from judges.intake.rows import CaseIndex, LabelRow, Tally
+from judges.intake.rows import CaseIndex, CaseRow, LabelRow, Tally
 from judges.intake.specs import SIDES, ReviewSource, SideName, SideSpec, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
+from judges.progress import Progress, silent
 from judges.services.cases import artifacts_load, case_set_load
-from judges.services.comparisons import Further, comparison_open
-from judges.services.loads import LoadCounts
-from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
+from judges.services.comparisons import Further, comparison_count, comparison_store
+from judges.services.loads import Load, LoadCounts, loading
+from judges.services.publishing import (
+    generator_ensure,
+    mapping_publish,
+    reader_ensure,
+    rubric_conflict,
+    rubric_publish,
+)
 from judges.services.runs import run_load
 from judges.summaries import summary_of
 
 LISTED_VALUES = 20
 OLD_NEW: dict[SideName, str] = {"baseline": "old", "candidate": "new"}
-
-Row = TypeVar("Row")
-Progress = Callable[[str, Iterator[Any]], Iterator[Any]]
-
-
-def silent(what: str, rows: Iterator[Row]) -> Iterator[Row]:
-    return rows
 
 
 @dataclass
@@ -69,74 +68,187 @@ class Opened:
     integrity: dict[str, Any]
 
 
+def _nobody_waits(audit: Audit) -> None:
+    pass
+
+
 def audit_open(
     *,
     manifest: Manifest,
     actor: Author,
     now: datetime,
     progress: Progress = silent,
-    checked: CaseIndex | None = None,
+    opened: Callable[[Audit], None] = _nobody_waits,
 ) -> Opened:
     """Take in what the manifest names into the actor's project, and leave a draft audit. The same manifest
     again changes nothing.
 
-    Every file is read and checked before anything is stored, so that one bad row anywhere leaves nothing
-    behind; `checked` is what `manifest_check` gave, where the caller had to know before. Rows then land in
-    chunks under their load, which shows only when it is complete.
+    Every file is read once, to its end: rows land in chunks that nobody sees, and all problems are raised at
+    once. All that the manifest brings is then made visible by one transaction, of which `opened` is a part; one
+    bad row anywhere, and it is removed.
     """
     project = actor.project
     _refuse_another_project(project, manifest)
     _refuse_another_plan(project, manifest)
-    index = manifest_check(manifest, progress) if checked is None else checked
-    rubric = rubric_publish(project=project, spec=manifest.rubric)
-    for mapping in manifest.mappings.values():
-        mapping_publish(project=project, spec=mapping)
-    files: list[FileReading] = []
-    case_set = _load_cases(manifest, project, now, progress, files)
-    systems = _load_artifacts(manifest, case_set, index, now, progress, files)
-    load = partial(_load_run, manifest, systems, index, now, progress, files)
-    sides = {side: load(side, manifest.sides[side], manifest.source_of(side)) for side in SIDES}
-    further = [
-        Further(OLD_NEW[one.side], one.role, *load(one.side, one.spec, one.source)) for one in manifest.further_runs
-    ]
-    comparison = comparison_open(
-        project=project,
-        name=manifest.migration_id,
-        kind=manifest.kind,
-        partition=manifest.partition,
-        old=sides["baseline"],
-        new=sides["candidate"],
-        labels=rubric.labels,
-        rules=asdict(manifest.integrity),
-        slices=list(manifest.slices),
-        blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
-        further=further,
-        repeat_summary=manifest.repeats.summary,
-        files=[one.as_dict() for one in files],
-    )
-    audit = _draft(manifest, project, comparison, actor, now)
+    with loading(project=project, now=now) as load:
+        watched = load.watched(progress)
+        intake = _Intake(manifest, load, watched)
+        comparison, further = intake.read()
+        files = [one.as_dict() for one in intake.files]
+        summary = comparison_count(comparison, watched, further=further, files=files)
+        with transaction.atomic():
+            load.complete()
+            comparison = comparison_store(comparison, summary, further=further)
+            audit = _draft(manifest, project, comparison, actor, now)
+            opened(audit)
     draft_size(audit=audit)
-    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, index))
-    return Opened(audit, files, summary_of(comparison).integrity)
+    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index))
+    return Opened(audit, intake.files, summary_of(comparison).integrity)
 
 
-def manifest_check(manifest: Manifest, progress: Progress = silent) -> CaseIndex:
-    """Read every file to its end and raise all problems at once; nothing is stored."""
-    problems = Problems()
-    index = CaseIndex()
-    seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
-    for case in progress("checking cases", read_cases(*_located(manifest), index, problems=problems)):
+class _Intake:
+    """One manifest on its way in, under one load."""
+
+    def __init__(self, manifest: Manifest, load: Load, progress: Progress) -> None:
+        self.manifest = manifest
+        self.load = load
+        self.progress = progress
+        self.index = CaseIndex()
+        self.files: list[FileReading] = []
+
+    def read(self) -> tuple[Comparison, list[Further]]:
+        """Every file, and what is compared; or all problems."""
+        problems = self.load.problems
+        self._publish()
+        published = problems.total
+        case_set, sound = self._cases()
+        before = problems.total
+        _check_columns(self.manifest, problems)
+        # Without the cases and the columns nothing that follows would be told truly.
+        if not sound or problems.total > before:
+            problems.raise_if_any()
+        # Artifacts first, wherever they stand: a judgment is of an artifact.
+        systems = self._artifacts(case_set)
+        whole = problems.total == published
+        sides = {
+            side: self._run(self.manifest.sides[side], self.manifest.source_of(side), systems, whole) for side in SIDES
+        }
+        further = [
+            Further(OLD_NEW[one.side], one.role, *self._run(one.spec, one.source, systems, whole))
+            for one in self.manifest.further_runs
+        ]
+        for review in _reviews_there(self.manifest):
+            for _ in read_labels(self.manifest.path(review), review, self.index, problems=problems):
+                pass
+        problems.raise_if_any()
+        self.load.store_texts(self.progress)
+        return self._comparison(sides), further
+
+    def _publish(self) -> None:
+        project = self.load.project
+        if conflict := rubric_conflict(project=project, spec=self.manifest.rubric):
+            self.load.conflict(conflict)
+        for mapping in self.manifest.mappings.values():
+            mapping_publish(project=project, spec=mapping, load=self.load)
+
+    def _cases(self) -> tuple[CaseSet, bool]:
+        """The case set, and whether every row of its file was sound."""
+        manifest, load = self.manifest, self.load
+        path, source = _located(manifest)
+        reading = FileReading(source.file, "cases", Tally())
+        seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
+        before = load.faults
+        rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally)
+        case_set, reading.loaded = case_set_load(
+            project=load.project,
+            name=manifest.case_set_name,
+            version=manifest.case_set_version,
+            follows=manifest.case_set_follows,
+            rows=_noting_slices(self.progress(reading.what, rows), seen),
+            partition=manifest.partition,
+            file=source.file,
+            now=load.now,
+            load=load,
+        )
+        self.files.append(reading)
+        sound = load.faults == before
+        if sound:
+            _check_blocking(manifest, seen, load.problems)
+        return case_set, sound
+
+    def _artifacts(self, case_set: CaseSet) -> dict[str, SystemVersion]:
+        """One system version in a swap, two in an upgrade, by name."""
+        systems: dict[str, SystemVersion] = {}
+        for source in self.manifest.sources:
+            for name in dict.fromkeys(self.manifest.sides[side].system_version for side in source.artifacts_of):
+                reading = FileReading(source.file, f"artifacts of {name}", Tally())
+                systems[name], reading.loaded = artifacts_load(
+                    case_set=case_set,
+                    system_version=name,
+                    rows=self._rows(source, reading),
+                    file=source.file,
+                    now=self.load.now,
+                    load=self.load,
+                )
+                self.files.append(reading)
+        return systems
+
+    def _run(
+        self, spec: SideSpec, source: Source, systems: dict[str, SystemVersion], whole: bool
+    ) -> tuple[Run, Reader]:
+        load, side = self.load, source.judgments_of
+        what = f"judgments of {side}" if source.further is None else f"{source.further} of {side}, run {spec.run}"
+        reading = FileReading(source.file, what, Tally())
+        reader = reader_ensure(project=load.project, spec=spec.reader, load=load)
+        run, reading.loaded = run_load(
+            generator=generator_ensure(project=load.project, spec=spec.generator, load=load),
+            system=systems[spec.system_version],
+            spec=spec,
+            rows=self._rows(source, reading),
+            file=source.file,
+            now=load.now,
+            reader=reader,
+            load=load,
+            whole=whole,
+            file_hash=files_hash(self.manifest.path(source)),
+            reading_hash=source.reading_hash(),
+        )
+        self.files.append(reading)
+        return run, reader
+
+    def _rows(self, source: Source, reading: FileReading) -> Iterator[Any]:
+        read = read_judgments if source.judgments_of else read_artifacts
+        path, cases = self.manifest.path(source), _located(self.manifest)
+        rows = read(path, source, self.index, cases=cases, problems=self.load.problems, tally=reading.tally)
+        return self.progress(reading.what, rows, len(self.index))
+
+    def _comparison(self, sides: dict[SideName, tuple[Run, Reader]]) -> Comparison:
+        manifest = self.manifest
+        (old, old_reader), (new, new_reader) = (sides[side] for side in SIDES)
+        return Comparison(
+            project=self.load.project,
+            name=manifest.migration_id,
+            kind=manifest.kind,
+            case_set=old.case_set,
+            partition=manifest.partition,
+            old_run=old,
+            old_reader=old_reader,
+            new_run=new,
+            new_reader=new_reader,
+            labels=[label.label for label in manifest.rubric.scale],
+            rules=asdict(manifest.integrity),
+            slices=list(manifest.slices),
+            blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
+            repeat_summary=manifest.repeats.summary,
+        )
+
+
+def _noting_slices(rows: Iterator[CaseRow], seen: dict[str, set[str]]) -> Iterator[CaseRow]:
+    """Pass cases on, and note which values the slices named in `seen` have."""
+    for row in rows:
         for name, values in seen.items():
-            values.add(case.slices.get(name, ""))
-    _check_columns(manifest, problems)
-    problems.raise_if_any()
-    _check_blocking(manifest, seen, problems)
-    _check_sources(manifest, index, problems, progress)
-    for review in _reviews_there(manifest):
-        for _ in read_labels(manifest.path(review), review, index, problems=problems):
-            pass
-    problems.raise_if_any()
-    return index
+            values.add(row.slices.get(name, ""))
+        yield row
 
 
 def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
@@ -174,41 +286,8 @@ def _check_blocking(manifest: Manifest, seen: dict[str, set[str]], problems: Pro
             )
 
 
-def _check_sources(manifest: Manifest, index: CaseIndex, problems: Problems, progress: Progress) -> None:
-    """Artifacts first, wherever they stand: a judgment is of an artifact."""
-    answered: dict[str, set[str]] = {side.system_version: set() for side in manifest.sides.values()}
-    for source in manifest.sources:
-        if not source.judgments_of:
-            rows = progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally()))
-            cases = {row.case_id for row in rows}
-            for side in source.artifacts_of:
-                answered[manifest.sides[side].system_version] |= cases
-    sound = not problems.total
-    for source in manifest.sources:
-        if source.judgments_of:
-            system = manifest.sides[source.judgments_of].system_version
-            for row in progress(f"checking {source.file}", _rows(manifest, source, index, problems, Tally())):
-                if sound and row.case_id not in answered[system]:
-                    what = f"a judgment of a case for which {system} has no artifact"
-                    problems.add(Problem(what, file=source.file, row=row.number, value=row.case_id))
-
-
 def _located(manifest: Manifest) -> tuple[Any, Source]:
     return manifest.path(manifest.case_source), manifest.case_source
-
-
-def _rows(
-    manifest: Manifest, source: Source, index: CaseIndex, problems: Problems | None, tally: Tally
-) -> Iterator[Any]:
-    if source.judgments_of:
-        return read_judgments(
-            manifest.path(source), source, index, cases=_located(manifest), problems=problems, tally=tally
-        )
-    if source.artifacts_of:
-        return read_artifacts(
-            manifest.path(source), source, index, cases=_located(manifest), problems=problems, tally=tally
-        )
-    return iter(())
 
 
 def _refuse_another_project(project: Project, manifest: Manifest) -> None:
@@ -230,76 +309,6 @@ def _refuse_another_plan(project: Project, manifest: Manifest) -> None:
                 allowed="the same manifest, or another migration_id",
             )
         )
-
-
-def _load_cases(
-    manifest: Manifest, project: Project, now: datetime, progress: Progress, files: list[FileReading]
-) -> CaseSet:
-    path, source = _located(manifest)
-    reading = FileReading(source.file, "cases", Tally())
-    case_set, reading.loaded = case_set_load(
-        project=project,
-        name=manifest.case_set_name,
-        version=manifest.case_set_version,
-        rows=progress("cases", read_cases(path, source, CaseIndex(), tally=reading.tally)),
-        partition=manifest.partition,
-        file=source.file,
-        now=now,
-    )
-    files.append(reading)
-    return case_set
-
-
-def _load_artifacts(
-    manifest: Manifest,
-    case_set: CaseSet,
-    index: CaseIndex,
-    now: datetime,
-    progress: Progress,
-    files: list[FileReading],
-) -> dict[str, SystemVersion]:
-    """One system version in a swap, two in an upgrade, by name."""
-    systems: dict[str, SystemVersion] = {}
-    for source in manifest.sources:
-        for name in dict.fromkeys(manifest.sides[side].system_version for side in source.artifacts_of):
-            reading = FileReading(source.file, f"artifacts of {name}", Tally())
-            systems[name], reading.loaded = artifacts_load(
-                case_set=case_set,
-                system_version=name,
-                rows=progress(reading.what, _rows(manifest, source, index, None, reading.tally)),
-                file=source.file,
-                now=now,
-            )
-            files.append(reading)
-    return systems
-
-
-def _load_run(
-    manifest: Manifest,
-    systems: dict[str, SystemVersion],
-    index: CaseIndex,
-    now: datetime,
-    progress: Progress,
-    files: list[FileReading],
-    side: SideName,
-    spec: SideSpec,
-    source: Source,
-) -> tuple[Run, Reader]:
-    project = systems[spec.system_version].case_set.project
-    what = f"judgments of {side}" if source.further is None else f"{source.further} of {side}, run {spec.run}"
-    reading = FileReading(source.file, what, Tally())
-    run, reading.loaded = run_load(
-        generator=generator_ensure(project=project, spec=spec.generator),
-        system=systems[spec.system_version],
-        spec=spec,
-        rows=progress(reading.what, _rows(manifest, source, index, None, reading.tally)),
-        file=source.file,
-        now=now,
-        file_hash=files_hash(manifest.path(source)),
-        reading_hash=source.reading_hash(),
-    )
-    files.append(reading)
-    return run, reader_ensure(project=project, spec=spec.reader)
 
 
 @transaction.atomic

@@ -11,11 +11,16 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from audits.manifest.files import INSIDE, name_fault
+from audits.manifest.guessing import MANIFESTS
 from audits.models import Job, JobKind
-from audits.services.jobs import job_ask
+from audits.services.jobs import job_ask, job_cancel
 from core.errors import InputError, Problem
-from core.models import Author
+from core.models import Author, Project
 
+MANIFEST = "manifest.yaml"
+PREVIEW = "-preview-"  # between the project's number and a random name
+PREVIEW_KEPT = 24 * 60 * 60  # seconds
+PREVIEW_NAME = re.compile(r"[0-9]+-preview-[A-Za-z0-9_-]{20,}")
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
@@ -23,7 +28,7 @@ def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], 
     """Keep what was sent, and ask for its intake. What no job knows of is not kept."""
     if manifest is None:
         raise InputError(Problem("no manifest was sent", key="manifest", allowed="the YAML file of the audit"))
-    folder = upload_store(manifest, files)
+    folder = upload_store([manifest, *files])
     try:
         asked = {"folder": folder, "manifest": str(manifest.name)}
         return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked=asked)
@@ -32,19 +37,50 @@ def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], 
         raise
 
 
-def upload_store(manifest: UploadedFile, files: Sequence[UploadedFile]) -> str:
+def preview_store(*, files: Sequence[UploadedFile], project: Project, now: datetime) -> str:
+    """Keep files that a lead looks at before there is a manifest; those of earlier days go."""
+    if not files:
+        raise InputError(Problem("no file was sent", key="files", allowed="the files that hold cases and verdicts"))
+    for folder in _root().glob("*-*"):
+        if PREVIEW_NAME.fullmatch(folder.name) and now.timestamp() - folder.stat().st_mtime > PREVIEW_KEPT:
+            shutil.rmtree(folder, ignore_errors=True)
+    return upload_store(files, token=f"{project.pk}{PREVIEW}{secrets.token_urlsafe(18)}")
+
+
+def preview_paths(token: str, project: Project) -> list[Path]:
+    """The files of a preview of this project; none where there is no such preview."""
+    if not token.startswith(f"{project.pk}{PREVIEW}") or not FOLDER_NAME.fullmatch(token):
+        return []
+    folder = upload_folder(token)
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def preview_open(*, token: str, text: str, actor: Author, now: datetime) -> Job:
+    """Ask for the intake of a preview's files by this manifest."""
+    name = next((path.name for path in preview_paths(token, actor.project) if path.suffix in MANIFESTS), MANIFEST)
+    (upload_folder(token) / name).write_text(text, encoding="utf-8")
+    return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked={"folder": token, "manifest": name})
+
+
+def intake_cancel(*, job: Job, actor: Author, now: datetime) -> None:
+    """End an intake that waits or runs, and let go of its files: a worker that still reads them has nothing to lose."""
+    job_cancel(job=job, actor=actor, now=now)
+    upload_remove(job.asked["folder"])
+
+
+def upload_store(files: Sequence[UploadedFile], token: str = "") -> str:
     """Write the files under a random name below VAR_DIR/uploads; the folder's name comes back.
 
     A name is refused by the rule that refuses it in a manifest. Nothing is kept where one is refused.
     """
-    problems = list(_name_problems([manifest, *files]))
+    problems = list(_name_problems(files))
     if problems:
         raise InputError(problems)
-    token = secrets.token_urlsafe(18)
+    token = token or secrets.token_urlsafe(18)
     folder = _root() / token
     folder.mkdir(mode=0o700, parents=True)
     try:
-        for file in (manifest, *files):
+        for file in files:
             with (folder / str(file.name)).open("xb") as target:
                 for chunk in file.chunks():
                     target.write(chunk)

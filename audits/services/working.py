@@ -6,7 +6,7 @@ from datetime import datetime
 
 from audits.manifest import load_manifest
 from audits.models import Audit, Job, JobKind
-from audits.services.jobs import JobProgress, job_broken, job_done, job_refused, job_take
+from audits.services.jobs import JobProgress, JobStopped, job_broken, job_done, job_refused, job_take
 from audits.services.opening import audit_open
 from audits.services.registering import audit_extend, audit_register
 from audits.services.uploads import upload_folder, upload_remove
@@ -23,21 +23,25 @@ def job_run(*, job: int, clock: Clock) -> None:
     if taken is None:
         return
     try:
-        job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
+        ended = job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
+    except JobStopped:
+        log.info("%s was cancelled, or is done by another worker", taken)
+        return
     except InputError as error:
         log.info("%s refused: %s", taken, error)
-        job_refused(job=taken, error=error, now=clock())
+        ended = job_refused(job=taken, error=error, now=clock())
     except Exception:
         log.exception("%s broke", taken)
-        job_broken(job=taken, now=clock())
-    if taken.kind == JobKind.INTAKE:
+        ended = job_broken(job=taken, now=clock())
+    if ended and taken.kind == JobKind.INTAKE:
         upload_remove(taken.asked["folder"])
 
 
 def _intake(job: Job, clock: Clock) -> Audit:
     folder = upload_folder(job.asked["folder"])
     manifest = load_manifest(folder / job.asked["manifest"], flat=True)
-    return audit_open(manifest=manifest, actor=job.actor, now=clock(), progress=JobProgress(job)).audit
+    progress = JobProgress(job)
+    return audit_open(manifest=manifest, actor=job.actor, now=clock(), progress=progress, opened=progress.opened).audit
 
 
 def _register(job: Job, clock: Clock) -> Audit:

@@ -1,5 +1,6 @@
 """Refusals of the statistics: each names the value that was found and what would have been accepted."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,9 +21,16 @@ def checked_count(value: Any, key: str, *, at_least: int = 0) -> int:
     """Take a whole number; a float that is whole passes, since arrays hold them."""
     if type(value) is int and value >= at_least:
         return value
-    if isinstance(value, bool) or value != int(value) or value < at_least:
+    if isinstance(value, bool) or not _is_finite(value) or value != int(value) or value < at_least:
         raise refused("not a possible count", key=key, value=value, allowed=f"a whole number of {at_least} or more")
     return int(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except TypeError:
+        return False
 
 
 def checked_choice(value: Any, key: str, allowed: Iterable[str]) -> str:
@@ -39,6 +47,6 @@ def checked_share(value: float, key: str) -> float:
 
 
 def checked_width(half_width: float | None, key: str = "half_width") -> float:
-    if half_width is None or not half_width > 0:
-        raise refused("a target half-width is needed", key=key, value=half_width, allowed="a number above 0")
+    if half_width is None or not 0 < half_width < math.inf:
+        raise refused("a target half-width is needed", key=key, value=half_width, allowed="a finite number above 0")
     return float(half_width)

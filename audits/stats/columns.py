@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -32,6 +33,11 @@ class Coded(Generic[Name]):
 
     def __len__(self) -> int:
         return int(self.codes.size)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a category."""
+        return not self.codes.size or int(self.codes.min()) >= 0
 
     @classmethod
     def of(cls, values: "Coded[Name] | Sequence[Name | None]") -> "Coded[Name]":
@@ -105,6 +111,9 @@ def settled_prefixes(position: Integers, settled: Marks, stratum: NDArray[np.int
     starts = ends - counts
     in_order = np.empty(drawn.size, dtype=bool)
     in_order[slot] = settled[drawn]
+    if in_order.all():
+        nothing = np.zeros(strata, dtype=np.intp)
+        return Prefix(drawn, nothing, nothing)
     done, still_open = np.flatnonzero(in_order), np.flatnonzero(~in_order)
     first_open = np.minimum(np.append(still_open, drawn.size)[np.searchsorted(still_open, starts)], ends)
     inside = np.searchsorted(done, first_open)

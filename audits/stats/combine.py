@@ -7,7 +7,6 @@ Without undecided cases every v_h is 1 and R is the stratified mean.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from audits.stats.groups import Group
 from audits.stats.intervals import (
@@ -133,7 +132,7 @@ def combine(
         return _student(groups, whole, point, slopes, future)
     extra = future + _weight_variance(whole, point)
 
-    @cache  # one look asks for the same limits several times
+    @_remembered
     def score_limits(z: float) -> Interval:
         return mover([Part(weight, group.mean, group.limits(z)) for weight, group in whole], extra=z * z * extra)
 
@@ -143,6 +142,18 @@ def combine(
     if exact and len(open_parts) == 1 and len(open_parts[0][1].values) == 2:
         return Combined(point, EXACT, _exact_limits(*open_parts[0], point, extra), score_limits)
     return Combined(point, MOVER, score_limits, score_limits)
+
+
+def _remembered(limits: Callable[[float], Interval]) -> Callable[[float], Interval]:
+    """One look asks for the same limits several times. A `functools.cache` costs more to make than it saves here."""
+    found: dict[float, Interval] = {}
+
+    def at(z: float) -> Interval:
+        if z not in found:
+            found[z] = limits(z)
+        return found[z]
+
+    return at
 
 
 def _shift(group: Group, slopes: Mapping[str, Slope]) -> float:
@@ -164,7 +175,7 @@ def no_wider(whole: Combined, alone: Combined) -> Combined:
     if {whole.method, alone.method} != {MOVER}:
         return whole
 
-    @cache
+    @_remembered
     def limits(z: float) -> Interval:
         own, plain = whole.limits(z), alone.limits(z)
         return own if own.half_width <= plain.half_width else plain.scaled(1.0, whole.point - alone.point)
@@ -179,7 +190,7 @@ def _exact_limits(share: float, uncertain: Group, point: float, extra: float) ->
     # With undecided cases the number of decidable ones is estimated; its own error is in `extra`.
     size = -(-uncertain.size * uncertain.labels // uncertain.settled)
 
-    @cache  # one look asks for the same limits several times
+    @_remembered
     def limits(z: float) -> Interval:
         least, most = hypergeometric_interval(uncertain.counts.get(high, 0), uncertain.labels, size, two_sided_alpha(z))
         inside = Interval(least / size, most / size).scaled(share * (high - low), rest + share * low)

@@ -106,6 +106,8 @@ def estimate(
     if policy != "planned" and at is None:
         look(policy, 1.0, level=level, half_width=half_width)  # a missing width is refused before the first label too
     human = _human_only(alone, strata, shown, level) if shown else None
+    possible, labels = _range(groups), sum([cell.labelled for cell in pool.cells])
+    undecided = sum([cell.undecided for cell in pool.cells])
     return Estimate(
         estimand=estimand,
         side=side,
@@ -116,15 +118,15 @@ def estimate(
         state=state,
         reason=reason,
         point=whole.point if whole else None,
-        interval=_clipped(shown.watched(at.multiplier, level), groups) if shown and at else None,
-        fixed=_clipped(shown.limits(z_value(level)), groups) if shown else None,
+        interval=shown.watched(at.multiplier, level).clipped(*possible) if shown and at else None,
+        fixed=shown.limits(z_value(level)).clipped(*possible) if shown else None,
         multiplier=at.multiplier if at else None,
         fraction=at.fraction if at else None,
         final=bool(at and at.final),
         size=pool.size,
-        n=sum(cell.settled for cell in pool.cells),
-        labels=sum(cell.labelled for cell in pool.cells),
-        undecided=sum(cell.undecided for cell in pool.cells),
+        n=labels + undecided,
+        labels=labels,
+        undecided=undecided,
         worst_case=_worst_case(groups, strata, shown, at, options, level) if at and shown else None,
         human_only=human,
         judge_only=_judge_only(pool, spec, side, level),
@@ -182,9 +184,9 @@ def _method(whole: Combined | None, predictor: str, spec: Estimand) -> str:
     return f"{whole.method}, {BASES[spec.basis]}"
 
 
-def _clipped(interval: Interval, groups: Sequence[Group]) -> Interval:
-    """A mean cannot leave the range of its values; only future traffic and t limits ever try."""
-    return interval.clipped(min(group.values[0] for group in groups), max(group.values[-1] for group in groups))
+def _range(groups: Sequence[Group]) -> Interval:
+    """A mean cannot leave the range of its values; only future traffic, t limits and watched ones ever try."""
+    return Interval(min([group.values[0] for group in groups]), max([group.values[-1] for group in groups]))
 
 
 def _worst_case(
@@ -192,12 +194,12 @@ def _worst_case(
 ) -> Interval | None:
     if not any(group.undecided for group in groups):
         return None
-    ends = [_clipped(whole.watched(at.multiplier, level), groups)]
+    ends = [whole.watched(at.multiplier, level)]
     for pick in (0, -1):
         filled, plain = ([group.with_undecided_at(group.values[pick]) for group in some] for some in (groups, strata))
         extreme = options.combined(filled, options.alone(plain))
-        ends.append(_clipped(extreme.watched(at.multiplier, level), groups))
-    return Interval(min(end.low for end in ends), max(end.high for end in ends))
+        ends.append(extreme.watched(at.multiplier, level))
+    return Interval(min(end.low for end in ends), max(end.high for end in ends)).clipped(*_range(groups))
 
 
 def _human_only(alone: Combined | None, strata: Sequence[Group], whole: Combined, level: float) -> HumanOnly | None:
@@ -205,7 +207,7 @@ def _human_only(alone: Combined | None, strata: Sequence[Group], whole: Combined
         return None
     z = z_value(level)
     width, judged = alone.limits(z).half_width, whole.limits(z).half_width
-    return HumanOnly(alone.point, _clipped(alone.limits(z), strata), 1 - judged / width if width else 0.0)
+    return HumanOnly(alone.point, alone.limits(z).clipped(*_range(strata)), 1 - judged / width if width else 0.0)
 
 
 @dataclass(frozen=True)

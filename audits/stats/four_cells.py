@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from audits.stats.checks import refused
+from audits.stats.checks import checked_count, refused
 from audits.stats.combine import Combined, combine
 from audits.stats.estimands import Estimand, Scale, Side
 from audits.stats.groups import Group, strata_groups
@@ -295,10 +295,10 @@ def shares_of(counts: Mapping[CellName, int]) -> dict[str, float]:
     Raises
     ------
     InputError
-        Where there are no pairs, or the old judge was never right.
+        For an impossible count; where there are no pairs, or the old judge was never right.
     """
-    both, old, new = counts["both"], counts["only_old"], counts["only_new"]
-    n = both + old + new + counts["neither"]
+    both, old, new, neither = (checked_count(counts[name], f"counts.{name}") for name in CELL_NAMES)
+    n = both + old + new + neither
     if n == 0 or both + old == 0:
         raise refused("the shares are undefined", key="counts", value=dict(counts), allowed="a correct old label")
     independent = (both + old) / n * (1 - (both + new) / n)

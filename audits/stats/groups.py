@@ -4,7 +4,7 @@ labels."""
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from audits.stats.estimands import Estimand, Scale, Side
@@ -30,9 +30,10 @@ class Group:
     cells: tuple[Cell, ...]
     answered: float = 1.0
 
-    @cached_property
-    def labels(self) -> int:
-        return sum(self.counts.values())
+    labels: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", sum(self.counts.values()))
 
     @property
     def settled(self) -> int:
@@ -88,10 +89,11 @@ class Group:
         if self.census and self.labels:
             return Interval(self.mean, self.mean)
         low, high = self.values[0], self.values[-1]
-        plus, minus = self.counts.get(high, 0), self.counts.get(low, 0)
+        plus, size = self.counts.get(high, 0), self.decidable_size if self.undecided else self.size
         if len(self.values) == 2:
-            return wilson_interval(plus, self.labels, self.decidable_size, z).scaled(high - low, low)
-        return paired_wilson_interval(plus, minus, self.labels, self.decidable_size, z).scaled(high)
+            return wilson_interval(plus, self.labels, size, z).scaled(high - low, low)
+        unit = paired_wilson_interval(plus, self.counts.get(low, 0), self.labels, size, z)
+        return unit if high == 1 else unit.scaled(high)
 
     def with_undecided_at(self, value: float) -> "Group":
         """Every undecided case counted as labelled with `value`."""
@@ -122,11 +124,10 @@ def _group(name: str, cells: Sequence[Cell], estimand: Estimand, scale: Scale, s
             if count:
                 value = estimand.value(cell, key, scale, side)
                 counts[value] = counts.get(value, 0) + count
-    values = {value for possible in {estimand.values(cell, scale) for cell in cells} for value in possible}
+    first, *others = {estimand.values(cell, scale) for cell in cells}
+    values = tuple(sorted({*first}.union(*others))) if others else first
     undecided = sum([cell.undecided for cell in cells])
-    return Group(
-        name, stratum, size, dict(sorted(counts.items())), undecided, tuple(sorted(values)), False, tuple(cells)
-    )
+    return Group(name, stratum, size, dict(sorted(counts.items())), undecided, values, False, tuple(cells))
 
 
 def _answered(cells: Sequence[Cell]) -> float:
@@ -168,11 +169,12 @@ def estimate_groups(
         first: list[_Cluster] = [(cell,) for cell in whole.cells]
         if estimand.basis == "agreement":
             first = _by_agreement(whole.cells)
-        for cluster in _merged(first, pool.scale, max(merge_below, 1)):
+        clusters = _merged(first, pool.scale, max(merge_below, 1))
+        for cluster in clusters:
             names = tuple([_cell_name(cell) for cell in cluster])
             group = _group(f"{whole.stratum}: {', '.join(names)}", cluster, estimand, pool.scale, side)
             groups.append(group)
-            if not any(len(cluster) == len(one) and cluster[0] in one for one in first):
+            if len(clusters) < len(first) and not any(_same(cluster, one) for one in first):
                 merges.append(Merge(whole.stratum, names, group.labels))
     return groups, merges
 
@@ -193,6 +195,10 @@ def _cell_name(cell: Cell) -> str:
 def _by_agreement(cells: Sequence[Cell]) -> list[_Cluster]:
     halves = [tuple(cell for cell in cells if (cell.old == cell.new) is agree) for agree in (True, False)]
     return [half for half in halves if half]
+
+
+def _same(one: _Cluster, other: _Cluster) -> bool:
+    return len(one) == len(other) and one[0] in other
 
 
 def _labels(cluster: Iterable[Cell]) -> int:

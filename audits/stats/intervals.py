@@ -127,14 +127,14 @@ def wilson_interval(count: float, n: float, size: float, z: float) -> Interval:
     p = count / n
     if n >= size:
         return Interval(p, p)
-    return _wilson(p, _effective_n(n, size), z)
+    return Interval(*_wilson(p, _effective_n(n, size), z))
 
 
-def _wilson(p: float, effective: float, z: float) -> Interval:
+def _wilson(p: float, effective: float, z: float) -> tuple[float, float]:
     half = z * z / (2 * effective)
     spread = math.sqrt(2 * half * p * (1 - p) + half * half)
     low, high = (p + half - spread) / (1 + 2 * half), (p + half + spread) / (1 + 2 * half)
-    return Interval(low if low > 0 else 0.0, high if high < 1 else 1.0)
+    return low if low > 0 else 0.0, high if high < 1 else 1.0
 
 
 def _correlation(plus: float, minus: float) -> float:
@@ -180,9 +180,9 @@ def paired_wilson_interval(plus: float, minus: float, n: float, size: float, z: 
     if n >= size:
         return Interval(p - q, p - q)
     r, effective = _correlation(p, q), _effective_n(n, size)
-    of_plus, of_minus = _wilson(p, effective, z), _wilson(q, effective, z)
-    low = p - q - _square_and_add(p - of_plus.low, of_minus.high - q, r)
-    high = p - q + _square_and_add(of_plus.high - p, q - of_minus.low, r)
+    (low_p, high_p), (low_q, high_q) = _wilson(p, effective, z), _wilson(q, effective, z)
+    low = p - q - _square_and_add(p - low_p, high_q - q, r)
+    high = p - q + _square_and_add(high_p - p, q - low_q, r)
     return Interval(low if low > -1 else -1.0, high if high < 1 else 1.0)
 
 
@@ -290,7 +290,7 @@ def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tupl
     Raises
     ------
     InputError
-        If the counts are impossible.
+        If the counts are impossible, or alpha is out of range.
 
     Notes
     -----
@@ -303,6 +303,8 @@ def hypergeometric_interval(count: int, n: int, size: int, alpha: float) -> tupl
     hypergeometric distribution).
     """
     _checked_draw(count, n, size)
+    if not 0 <= alpha < 1:
+        raise refused("an error is out of range", key="alpha", value=alpha, allowed="from 0, below 1")
     lowest, highest = count, size - (n - count)
     # A tail of exactly alpha / 2 is out; rounding must not bring it in.
     bound = alpha / 2 * (1 + 1e-9)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from scipy.special import ndtri
@@ -27,6 +28,7 @@ class Look:
     final: bool
 
 
+@lru_cache(maxsize=64)
 def boundary(level: float) -> float:
     """The continuous O'Brien-Fleming constant c, the root of 4 (1 - Phi(c)) = alpha."""
     return float(-ndtri((1 - checked_level(level)) / 4))

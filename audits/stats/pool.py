@@ -4,6 +4,7 @@ A cell is (stratum, old verdict, new verdict), which the judges fix for every el
 All estimands of this package are functions of the cell sizes and of the counts of reference labels in them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +90,9 @@ class Pool:
         checked_choice(self.kind, "kind", KINDS)
         if not self.cells:
             raise refused("the pool has no strata", key="cells", value=0, allowed="at least one cell")
+        for label, number in self.scale.items():
+            if number is not None and not math.isfinite(number):
+                raise refused("a label counts as no finite number", key=f"scale.{label}", value=number)
         seen: set[tuple[str, str, str, bool]] = set()
         keys = frozenset(self.keys)
         for cell in self.cells:
@@ -157,7 +161,7 @@ class Pool:
         Raises
         ------
         InputError
-            Unequal lengths, unknown labels, positions that repeat or leave a gap.
+            Unequal lengths, unknown labels, positions that repeat or leave a gap, a score that is no finite number.
         """
         frame = {name: _filled(name, column) for name, column in (("stratum", stratum), ("old", old), ("new", new))}
         answer: Coded[Key] = Coded.of(reference)
@@ -170,8 +174,13 @@ class Pool:
         for name, column in columns.items():
             if len(column) != size:
                 raise refused("columns differ in length", key=name, value=len(column), allowed=f"{size} rows")
-        rows, waiting = np.flatnonzero(done), {}
-        if position is not None:
+        if score is not None and not np.isfinite(found := np.asarray(score, dtype=np.float64)).all():
+            wrong = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise refused("a score is no finite number", key=f"score[{wrong}]", value=found[wrong])
+        waiting = {}
+        if position is None:
+            rows = np.flatnonzero(done)
+        else:
             names, codes = frame["stratum"].names, frame["stratum"].codes
             prefix = settled_prefixes(np.asarray(position, dtype=np.intp), done, codes, len(names))
             rows = prefix.rows
@@ -190,7 +199,8 @@ def _check_cell(cell: Cell, kind: Kind, scale: Mapping[Label, float | None], key
         for key in cell.labels:
             _check_key(key, kind, place, scale)
     for key, count in cell.labels.items():
-        checked_count(count, f"{place}.labels.{key}")
+        if type(count) is not int or count < 0:
+            checked_count(count, f"{place}.labels.{key}")
     if cell.settled > cell.size:
         allowed = f"at most {cell.size}, the size of the cell"
         raise refused("more cases are settled than there are", key=place, value=cell.settled, allowed=allowed)
@@ -211,7 +221,7 @@ def _check_label(label: Label, place: str, scale: Mapping[Label, float | None]) 
 
 def _filled(name: str, column: "Coded[str] | Sequence[str]") -> Coded[str]:
     coded = Coded.of(column)
-    if len(coded) and int(coded.codes.min()) < 0:
+    if not coded.complete:
         raise refused("every case has one", key=name, value="None", allowed="a text in every row")
     return coded
 

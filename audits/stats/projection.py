@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from audits.stats.checks import checked_count, checked_width, refused
+from audits.stats.checks import checked_choice, checked_count, checked_share, checked_width, refused
 from audits.stats.estimands import Estimand, Side, estimand_for
 from audits.stats.groups import Group, strata_groups
 from audits.stats.intervals import (
@@ -74,6 +74,10 @@ class Expected:
 
 def expected_groups(groups: Sequence[Group], assumed: Mapping[str, float]) -> list[Expected]:
     """Smoothed shares of the labels so far; an assumption counts only where there is no label yet."""
+    strata = {group.stratum for group in groups}
+    for name, share in assumed.items():
+        checked_choice(name, "assumed", strata)
+        checked_share(share, f"assumed.{name}")
     result = []
     for group in groups:
         if not group.labels and not group.known and group.stratum in assumed:

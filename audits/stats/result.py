@@ -83,20 +83,20 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON: an interval becomes {low, high, half_width}; an infinite fraction becomes None."""
-        plain = _plain(self)
-        assert isinstance(plain, dict)
-        return plain
+        found = plain(self)
+        assert isinstance(found, dict)
+        return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, Interval):
         return {"low": value.low, "high": value.high, "half_width": value.half_width}
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

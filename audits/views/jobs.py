@@ -1,12 +1,16 @@
+from contextlib import suppress
+
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from audits.models import Job, JobState
 from audits.pages import job_context
+from audits.services.uploads import intake_cancel
 from audits.views.access import for_leads
 from core.access import ProjectRequest
+from core.errors import Refused
 
 
 @for_leads
@@ -26,6 +30,16 @@ def job_live(request: ProjectRequest, number: int) -> HttpResponse:
     if context["job"].state == JobState.DONE:
         answer["HX-Redirect"] = context["done_url"]
     return answer
+
+
+@for_leads
+@require_POST
+def job_cancelled(request: ProjectRequest, number: int) -> HttpResponse:
+    """Back to its page, which says how it ended: it may have been done in that very moment."""
+    job = _job(request, number)
+    with suppress(Refused):
+        intake_cancel(job=job, actor=request.author, now=timezone.now())
+    return redirect("audits:job", request.project.name, job.pk)
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

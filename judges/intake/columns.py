@@ -5,7 +5,7 @@ exact repetition (counted) from a contradiction (refused). With `problems` given
 for the caller to raise; without, each function raises what it found when its file ends.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -38,10 +38,10 @@ def read_cases(
         tables = tables_of(path, source, _named(columns))
         if not columns_are_there(columns, tables, gathered):
             return
-        occurrences = Occurrences(source.layout.occurrence)
+        occurrences, columns_of_id = Occurrences(source.layout.occurrence), source.join.columns
         for place, row in placed_rows(tables, gathered):
             tally.rows += 1
-            case_id = case_id_of(row, source.join) if source.join.columns else str(place)
+            case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
             if isinstance(case_id, Problem):
                 gathered.add(case_id)
                 continue
@@ -73,11 +73,11 @@ def read_artifacts(
     """What was judged, one artifact per case. `cases` is the case source, which a repair needs."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
-        seen = Seen("artifact", tally)
+        seen = Seen("artifact", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             output = row.cells[source.output] if source.output else ""
             artifact = ArtifactRow(place, case_id, output, _cells(row, source.evidence))
-            if seen.is_new(case_id, place, row, [artifact.output, artifact.evidence], gathered):
+            if seen.is_new(case_id, place, row, (artifact.output, artifact.evidence), gathered):
                 yield artifact
         tally.absent = len(index) - len(seen)
 
@@ -94,7 +94,7 @@ def read_judgments(
     """The raw responses of one run. A row without label and response is a missing judgment: counted, not yielded."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
-        seen = Seen("judgment", tally)
+        seen = Seen("judgment", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             judgment = _judgment(place, row, case_id, source)
             faults = [*judgment_faults(judgment, source), *version_faults(row, source)]
@@ -124,13 +124,13 @@ def read_labels(
         tables = tables_of(path, source, _named(roles))
         if not columns_are_there(roles, tables, gathered):
             return
-        seen = {side: Seen("set of labels", tally) for side in source.sides}
+        seen = {side: Seen("set of labels", tally, index) for side in source.sides}
         for place, row, case_id in joined_rows(tables, source, index, gathered, tally):
             for side, columns in source.sides.items():
                 labels = _labels(place, row, case_id, side, columns)
                 if not labels.authors and labels.adjudicated is None:
                     seen[side].says_nothing(case_id)
-                elif seen[side].is_new(case_id, place, row, [labels.authors, labels.adjudicated], gathered):
+                elif seen[side].is_new(case_id, place, row, (*labels.authors.items(), labels.adjudicated), gathered):
                     yield labels
         tally.absent = len(index) - max(len(one) for one in seen.values())
 
@@ -234,9 +234,9 @@ def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow
     )
 
 
-def _content(judgment: JudgmentRow) -> list[object]:
-    seen: list[object] = [judgment.seen_output, judgment.seen_evidence]
-    return [judgment.label, judgment.raw, *seen, dict(judgment.provenance), judgment.score]
+def _content(judgment: JudgmentRow) -> Hashable:
+    seen = (judgment.seen_output, judgment.seen_evidence)
+    return (judgment.label, judgment.raw, *seen, *judgment.provenance.items(), judgment.score)
 
 
 def _labels(place: int, row: Row, case_id: str, side: str, columns: ReviewColumns) -> LabelRow:

@@ -9,7 +9,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from core.errors import Problem
@@ -55,13 +54,8 @@ class _Lines:
         return line
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """A row before its cells are counted and named. Number 0 is the header, where there is one."""
-
-    number: int
-    line: int
-    cells: list[str]
+# A row before its cells are counted and named: its number (0 is the header, where there is one), line and cells.
+Raw = tuple[int, int, list[str]]
 
 
 def header_of(table: Table, problems: Problems) -> tuple[str, ...]:
@@ -77,13 +71,13 @@ def delimited_rows(table: Table, problems: Problems, mend: Mend | None = None) -
     with _text(table, problems) as handle:
         raw_rows = _raw_rows(handle, table, problems)
         header = table.columns or _header(raw_rows, table.name, problems)
-        for raw in raw_rows:
-            cells = mend(raw.number, raw.cells) if mend else raw.cells
-            problem = cells if isinstance(cells, Problem) else _fault(raw.number, cells, header, table.name)
+        for number, line, raw in raw_rows:
+            cells = mend(number, raw) if mend else raw
+            problem = cells if isinstance(cells, Problem) else _fault(number, cells, header, table.name)
             if problem is not None:
                 problems.add(problem)
             elif not isinstance(cells, Problem):
-                yield Row(raw.number, raw.line, dict(zip(header, cells, strict=True)), table.name)
+                yield Row(number, line, dict(zip(header, cells, strict=True)), table.name)
 
 
 @contextmanager
@@ -106,7 +100,7 @@ def _cells(lines: _Lines, table: Table) -> Iterator[list[str]]:
         yield from csv.reader(lines, delimiter=DELIMITERS[table.format], quoting=QUOTINGS[table.quoting])
 
 
-def _raw_rows(handle: TextIO, table: Table, problems: Problems) -> Iterator[_Raw]:
+def _raw_rows(handle: TextIO, table: Table, problems: Problems) -> Iterator[Raw]:
     lines = _Lines(handle)
     reader = _cells(lines, table)
     number, blank = 1 if table.columns else 0, 0
@@ -127,7 +121,7 @@ def _raw_rows(handle: TextIO, table: Table, problems: Problems) -> Iterator[_Raw
         number, blank = number + blank, 0
         if fault := _quote_fault(lines, line, table):
             problems.stop(Problem(fault, table.name, number or None, allowed="quotes that close, or quoting: none"))
-        yield _Raw(number, line, cells)
+        yield number, line, cells
         number += 1
 
 
@@ -152,11 +146,11 @@ def _swallowed(lines: list[str], table: Table) -> bool:
     return False
 
 
-def _header(raw_rows: Iterator[_Raw], name: str, problems: Problems) -> tuple[str, ...]:
+def _header(raw_rows: Iterator[Raw], name: str, problems: Problems) -> tuple[str, ...]:
     first = next(raw_rows, None)
     if first is None:
         problems.stop(Problem("the file is empty", file=name, allowed="a header row and data rows"))
-    header = tuple(first.cells)
+    header = tuple(first[2])
     before = problems.total
     for place, column in enumerate(header, start=1):
         if BAD_BYTE.search(column):

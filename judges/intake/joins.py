@@ -1,16 +1,16 @@
 """How rows find their case, and what a second row about the same case means."""
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from core.errors import Problem
-from core.identity import value_hash
 from judges.intake.problems import Problems
 from judges.intake.readers import Mend, Row, Table, absent_fields, read_header, read_rows
 from judges.intake.rows import CaseIndex, Tally
-from judges.intake.specs import Join, ReviewSource, Source
+from judges.intake.specs import ReviewSource, Source
 
 # Between the parts of a case id that several columns make; no part may hold it, so that no two ids can meet.
 BETWEEN = "|"
@@ -77,13 +77,16 @@ def joined_rows(
 ) -> Iterator[tuple[int, Row, str]]:
     """The rows of a source, each with its place and the id of its case; a row without one is a problem."""
     before, last = problems.total, 0
-    occurrences = Occurrences(source.layout.occurrence)
+    occurrences, columns = Occurrences(source.layout.occurrence), source.join.columns
     for place, row in placed_rows(tables, problems, mend):
         tally.rows += 1
         last = place
-        case_id = _case_id(place, row, source, index, problems, tally)
+        case_id = _case_id(place, row, columns, source, index, problems, tally)
         if case_id is not None and occurrences.wants(case_id):
             yield place, row, case_id
+    if source.layout.where and not tally.rows and problems.total == before:
+        stated = ", ".join(f"{column}: {value}" for column, value in source.layout.where.items())
+        problems.add(Problem("no row has these values", file=source.file, key="where", value=stated))
     # One row too many or too few means that rows and cases are out of step, anywhere: no row can be trusted.
     if source.join.column is None and last != index.rows and problems.total == before:
         problems.add(
@@ -95,12 +98,12 @@ def joined_rows(
         )
 
 
-def case_id_of(row: Row, join: Join) -> str | Problem:
+def case_id_of(row: Row, columns: tuple[str, ...]) -> str | Problem:
     """What the columns of a join say; several make one id."""
-    parts = [row.cells[column] for column in join.columns]
-    if len(parts) == 1:
-        return parts[0]
-    for column, part in zip(join.columns, parts, strict=True):
+    if len(columns) == 1:
+        return row.cells[columns[0]]
+    parts = [row.cells[column] for column in columns]
+    for column, part in zip(columns, parts, strict=True):
         if not part.strip() or BETWEEN in part:
             what = "a part of the case id is blank" if not part.strip() else f"a part of the case id holds {BETWEEN!r}"
             return Problem(what, row.file, row.number, column, value=part, allowed=f"a text without {BETWEEN!r}")
@@ -108,11 +111,17 @@ def case_id_of(row: Row, join: Join) -> str | Problem:
 
 
 def _case_id(
-    place: int, row: Row, source: Source | ReviewSource, index: CaseIndex, problems: Problems, tally: Tally
+    place: int,
+    row: Row,
+    columns: tuple[str, ...],
+    source: Source | ReviewSource,
+    index: CaseIndex,
+    problems: Problems,
+    tally: Tally,
 ) -> str | None:
-    if source.join.column is None:
+    if not columns:
         return index.at(place)
-    case_id = case_id_of(row, source.join)
+    case_id = case_id_of(row, columns)
     if isinstance(case_id, Problem):
         problems.add(case_id)
         return None
@@ -142,32 +151,45 @@ class Occurrences:
 
 
 class Seen:
-    """Which cases a reading has had a row about, and with what content."""
+    """Which cases a reading has had a row about, and with what content.
 
-    def __init__(self, noun: str, tally: Tally) -> None:
+    Two numbers for each case: where its row stands, and the hash of its content. Python's own hash will do: it is
+    keyed anew in every process, and kept no longer than this reading.
+    """
+
+    def __init__(self, noun: str, tally: Tally, index: CaseIndex) -> None:
         self.noun = noun
         self.tally = tally
-        self._first: dict[str, tuple[int, str]] = {}
+        self.index = index
+        self._number = 0
+        self._about = bytearray(index.rows + 1)
+        self._places = array("q", bytes(8 * (index.rows + 1)))
+        self._digests = array("q", bytes(8 * (index.rows + 1)))
 
     def __len__(self) -> int:
-        return len(self._first)
+        return self._number
 
     def says_nothing(self, case_id: str) -> None:
         self.tally.missing += 1
-        self._first.setdefault(case_id, (0, ""))
+        self._count(self.index.row_of(case_id))
 
-    def is_new(self, case_id: str, place: int, row: Row, content: list[object], problems: Problems) -> bool:
+    def is_new(self, case_id: str, place: int, row: Row, content: Hashable, problems: Problems) -> bool:
         """Whether this is the first row about the case. The same again is counted; something else is a problem."""
-        digest = value_hash(content)
-        first, earlier = self._first.get(case_id, (0, ""))
-        if not earlier:
-            self._first[case_id] = (place, digest)
+        case, digest = self.index.row_of(case_id), hash(content)
+        first = self._places[case]
+        if not first:
+            self._count(case)
+            self._places[case], self._digests[case] = place, digest
             self.tally.taken += 1
             return True
-        if digest == earlier:
+        if digest == self._digests[case]:
             self.tally.duplicates += 1
         else:
             what = f"a second {self.noun} for this case, other than the one in row {first}"
             allowed = f"one {self.noun} per case; repeats are told apart by where or occurrence"
             problems.add(Problem(what, row.file, row.number, value=case_id, allowed=allowed))
         return False
+
+    def _count(self, case: int) -> None:
+        self._number += not self._about[case]
+        self._about[case] = 1

@@ -71,7 +71,7 @@ def _elements(record: Any, line: int, table: Table, problems: Problems) -> list[
     found = Cells(record).value(table.rows)
     if found is None or found is ABSENT or isinstance(found, list):
         return found if isinstance(found, list) else None
-    problems.add(Problem("not a list", table.name, line, table.rows, value=type(found).__name__))
+    problems.add(Problem("not a list", table.name, line, table.rows, value=str(found), allowed="a list of rows"))
     return None
 
 

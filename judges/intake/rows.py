@@ -75,7 +75,7 @@ class CaseIndex:
     def __init__(self) -> None:
         self.rows = 0
         self._row_of: dict[str, int] = {}
-        self._id_in: dict[int, str] = {}
+        self._id_in: list[str | None] = []
 
     def __len__(self) -> int:
         return len(self._row_of)
@@ -84,17 +84,22 @@ class CaseIndex:
         return case_id in self._row_of
 
     def add(self, case_id: str, number: int) -> int | None:
-        """Take a case in; or give the row that has this id already."""
+        """Take a case in; or give the row that has this id already. Numbers grow."""
+        self._id_in.extend([None] * (number - self.rows))
         self.rows = number
         if case_id in self._row_of:
             return self._row_of[case_id]
         self._row_of[case_id] = number
-        self._id_in[number] = case_id
+        self._id_in[number - 1] = case_id
         return None
 
     def at(self, number: int) -> str | None:
         """The case in data row `number` of the case source."""
-        return self._id_in.get(number)
+        return self._id_in[number - 1] if 0 < number <= self.rows else None
+
+    def row_of(self, case_id: str) -> int:
+        """The data row of the case source that a case stands in."""
+        return self._row_of[case_id]
 
 
 def length_band(output: str) -> str:

@@ -27,11 +27,12 @@ class Blob(models.Model):
 
 
 class CaseSet(Loaded):
-    """A named, versioned list of cases, frozen once loaded."""
+    """A named, versioned list of cases, frozen once loaded. A set with corrected cases follows another version."""
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="case_sets")
     name = models.CharField(max_length=100)
     version = models.CharField(max_length=40)
+    follows = models.ForeignKey("self", models.PROTECT, related_name="followed_by", null=True)
 
     class Meta:
         constraints = [
@@ -45,7 +46,8 @@ class CaseSet(Loaded):
 class Case(SealedOnComplete):
     """One unit that is judged: a question or task, with the population fields it is sliced by.
 
-    A corrected case is a new version in the set; what was judged stays with the old one.
+    A case that another version of the set corrects has the next `version` there; what was judged stays with the
+    old one.
     """
 
     protected_when = "(SELECT state FROM judges_caseset WHERE id = OLD.case_set_id) = 'complete'"
@@ -91,7 +93,7 @@ class Artifact(SealedOnComplete):
 
     protected_when = "(SELECT state FROM judges_systemversion WHERE id = OLD.system_version_id) = 'complete'"
 
-    case = models.ForeignKey(Case, models.PROTECT, related_name="artifacts")
+    case = models.ForeignKey(Case, models.PROTECT, related_name="artifacts", db_index=False)
     system_version = models.ForeignKey(SystemVersion, models.CASCADE, related_name="artifacts")
     parts = models.JSONField()
     output_hash = models.CharField(max_length=64)

@@ -1,10 +1,10 @@
 from django.db import models
 
 from core.models import Project
-from core.records import AppendOnly
+from judges.models.loads import Loaded
 
 
-class Generator(AppendOnly):
+class Generator(Loaded):
     """What produces a raw response: model, prompt, rubric, vocabulary, settings, retry rule.
 
     Identity is over all of that content: the same names over another prompt are another generator.
@@ -24,7 +24,7 @@ class Generator(AppendOnly):
         return self.model
 
 
-class Mapping(AppendOnly):
+class Mapping(Loaded):
     """A published table from raw labels to canonical ones. A label outside it stays unmapped."""
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="mappings")
@@ -43,7 +43,7 @@ class Mapping(AppendOnly):
         return f"{self.name}@{self.version}"
 
 
-class Reader(AppendOnly):
+class Reader(Loaded):
     """What turns a raw response into a verdict: one version of a parser and one of a mapping.
 
     Generator and reader together are what the screen calls a judge version.

@@ -9,8 +9,8 @@ class LoadState(models.TextChoices):
 
 
 class Loaded(SealedOnComplete):
-    """What is loaded in chunks: while `loading` it is invisible to everything but its own load, and
-    one update makes it `complete`, after which neither it nor its rows change."""
+    """What an intake brings: while `loading` it is invisible to everything but its own load, and one update
+    makes it `complete`, after which neither it nor its rows change."""
 
     protected_when = "OLD.state = 'complete'"
 

@@ -2,7 +2,7 @@ import sys
 
 from django.db import models
 
-from core.records import AppendOnly, SealedOnComplete
+from core.records import SealedOnComplete
 from judges.intake.specs import AS_GIVEN
 from judges.models.cases import Artifact, CaseSet
 from judges.models.judges import Generator, Reader
@@ -60,7 +60,7 @@ class Judgment(SealedOnComplete):
 
     protected_when = "(SELECT state FROM judges_run WHERE id = OLD.run_id) = 'complete'"
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="judgments")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="judgments", db_index=False)
     artifact = models.ForeignKey(Artifact, models.PROTECT, related_name="judgments")
     raw_hash = models.CharField(max_length=64)
     recorded_label = models.TextField(null=True)
@@ -97,10 +97,16 @@ class ReadingState(models.TextChoices):
     STALE = "stale"
 
 
-class Reading(AppendOnly):
+class Reading(SealedOnComplete):
     """One judgment read by one reader: a verdict exactly when the state is valid."""
 
-    judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="readings")
+    protected_when = (
+        "(SELECT state FROM judges_reader WHERE id = OLD.reader_id) = 'complete' AND "
+        "(SELECT run.state FROM judges_run run JOIN judges_judgment judgment ON judgment.run_id = run.id "
+        "WHERE judgment.id = OLD.judgment_id) = 'complete'"
+    )
+
+    judgment = models.ForeignKey(Judgment, models.CASCADE, related_name="readings", db_index=False)
     reader = models.ForeignKey(Reader, models.PROTECT, related_name="readings")
     state = models.CharField(max_length=10, choices=ReadingState.choices)
     raw_label = models.TextField(blank=True)

@@ -1,95 +1,146 @@
 """Taking in cases and artifacts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from core.models import Project
 from judges.intake.rows import ArtifactRow, CaseRow
-from judges.models import Artifact, Case, CaseSet, SystemVersion
-from judges.services.loads import LoadCounts, load_begin, load_rows
-from judges.services.texts import texts_store
+from judges.models import Artifact, Case, CaseSet, LoadState, SystemVersion
+from judges.services.loads import Load, LoadCounts, load_rows, part_of
+from judges.services.rows import as_json, found, rows_write
+
+CASE = ("case_set_id", "case_id", "version", "input_hash", "slices", "partition", "cluster")
+CASES_BY_ID = "SELECT case_id, id FROM judges_case WHERE case_id {keys} AND case_set_id = %s"
+NO_EVIDENCE = sequence_hash(())
+ARTIFACT = ("case_id", "system_version_id", "parts", "output_hash", "evidence_hash")
 
 
 def case_set_load(
-    *, project: Project, name: str, version: str, rows: Iterable[CaseRow], partition: str, file: str, now: datetime
+    *,
+    project: Project,
+    name: str,
+    version: str,
+    rows: Iterable[CaseRow],
+    partition: str,
+    file: str,
+    now: datetime,
+    follows: str | None = None,
+    load: Load | None = None,
 ) -> tuple[CaseSet, LoadCounts]:
-    """Load a case set, or check that the one already there holds exactly these cases."""
-    case_set = load_begin(CaseSet, now=now, project=project, name=name, version=version)
+    """Load a case set, or check that the one already there holds exactly these cases.
 
-    def stored(case_ids: list[str]) -> dict[str, str]:
-        fields = ("input_hash", "slices", "partition", "cluster")
-        found = case_set.cases.filter(case_id__in=case_ids).values_list("case_id", *fields)
-        return {case_id: value_hash(content) for case_id, *content in found}
+    `follows` names the version whose cases it corrects: a case with other content than there gets the next
+    version, all others keep theirs. With `load`, it becomes visible with everything else that is part of that.
+    """
+    with part_of(load, project=project, now=now) as part:
+        earlier = _followed(part, name, follows)
+        case_set = part.begin(CaseSet, project=project, name=name, version=version, defaults={"follows": earlier})
+        if case_set.follows != earlier:
+            part.conflict(_other_ancestor(case_set, follows))
 
-    counts = load_rows(
-        case_set,
-        rows,
-        write=lambda chunk: _write_cases(case_set, chunk, partition),
-        given=lambda row: value_hash([text_hash(row.input), dict(row.slices), row.partition or partition, row.cluster]),
-        stored=stored,
-        count=case_set.cases.count,
-        file=file,
-    )
+        def given(row: CaseRow) -> str:
+            return _content_hash(text_hash(row.input), row, partition)
+
+        counts = load_rows(
+            part,
+            case_set,
+            rows,
+            prepare=lambda chunk: _cases_written(part, case_set, chunk, partition),
+            given=given,
+            stored=lambda case_ids: {key: content for key, (_, content) in _stored(case_set, case_ids).items()},
+            count=case_set.cases.count,
+            file=file,
+        )
     return case_set, counts
 
 
-def _write_cases(case_set: CaseSet, rows: list[CaseRow], partition: str) -> None:
-    hashes = texts_store(project=case_set.project, texts=[row.input for row in rows])
-    Case.objects.bulk_create(
-        Case(
-            case_set=case_set,
-            case_id=row.case_id,
-            input_hash=input_hash,
-            slices=dict(row.slices),
-            partition=row.partition or partition,
-            cluster=row.cluster,
-        )
-        for row, input_hash in zip(rows, hashes, strict=True)
-    )
+def _followed(load: Load, name: str, version: str | None) -> CaseSet | None:
+    if version is None:
+        return None
+    versions = CaseSet.objects.filter(project=load.project, name=name, state=LoadState.COMPLETE)
+    found = versions.filter(version=version).first()
+    if found is None:
+        allowed = ", ".join(versions.order_by("pk").values_list("version", flat=True)) or "none: it is the first"
+        what = f"there is no such version of {name}"
+        load.conflict(Problem(what, key="case_set.follows", value=version, allowed=allowed))
+    return found
+
+
+def _other_ancestor(case_set: CaseSet, follows: str | None) -> Problem:
+    stored = f"follows: {case_set.follows.version}" if case_set.follows else "no follows"
+    what = f"case set {case_set} is frozen and follows another version"
+    return Problem(what, key="case_set.follows", value=follows, allowed=f"{stored}, or a new version")
+
+
+def _stored(case_set: CaseSet, case_ids: list[str]) -> dict[str, tuple[int, str]]:
+    """Version and content hash by case id."""
+    fields = ("case_id", "version", "input_hash", "slices", "partition", "cluster")
+    rows = case_set.cases.filter(case_id__in=case_ids).values_list(*fields)
+    return {case_id: (version, value_hash(content)) for case_id, version, *content in rows}
+
+
+def _content_hash(input_hash: str, row: CaseRow, partition: str) -> str:
+    return value_hash([input_hash, dict(row.slices), row.partition or partition, row.cluster])
+
+
+def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition: str) -> Callable[[], None]:
+    earlier = _stored(case_set.follows, [row.case_id for row in rows]) if case_set.follows else {}
+    values = []
+    for row in rows:
+        input_hash, version = load.texts.add(row.input), 1
+        if row.case_id in earlier:
+            version, content = earlier[row.case_id]
+            version += content != _content_hash(input_hash, row, partition)
+        fields = (as_json(dict(row.slices)), row.partition or partition, row.cluster)
+        values.append((case_set.pk, row.case_id, version, input_hash, *fields))
+    return lambda: rows_write(Case, CASE, values)
 
 
 def artifacts_load(
-    *, case_set: CaseSet, system_version: str, rows: Iterable[ArtifactRow], file: str, now: datetime
+    *,
+    case_set: CaseSet,
+    system_version: str,
+    rows: Iterable[ArtifactRow],
+    file: str,
+    now: datetime,
+    load: Load | None = None,
 ) -> tuple[SystemVersion, LoadCounts]:
     """Load one system version's artifacts, or check that those already there are exactly these."""
-    system = load_begin(SystemVersion, now=now, case_set=case_set, name=system_version)
+    with part_of(load, project=case_set.project, now=now) as part:
+        system = part.begin(SystemVersion, case_set=case_set, name=system_version)
 
-    def stored(case_ids: list[str]) -> dict[str, str]:
-        found = system.artifacts.filter(case__case_id__in=case_ids)
-        hashes = found.values_list("case__case_id", "output_hash", "evidence_hash")
-        return {case_id: value_hash(content) for case_id, *content in hashes}
+        def stored(case_ids: list[str]) -> dict[str, str]:
+            artifacts = system.artifacts.filter(case__case_id__in=case_ids)
+            hashes = artifacts.values_list("case__case_id", "output_hash", "evidence_hash")
+            return {case_id: value_hash(content) for case_id, *content in hashes}
 
-    counts = load_rows(
-        system,
-        rows,
-        write=lambda chunk: _write_artifacts(system, chunk),
-        given=lambda row: value_hash([text_hash(row.output), sequence_hash(map(text_hash, row.evidence))]),
-        stored=stored,
-        count=system.artifacts.count,
-        file=file,
-    )
+        def given(row: ArtifactRow) -> str:
+            return value_hash([text_hash(row.output), sequence_hash(map(text_hash, row.evidence))])
+
+        counts = load_rows(
+            part,
+            system,
+            rows,
+            prepare=lambda chunk: _artifacts_written(part, system, chunk),
+            given=given,
+            stored=stored,
+            count=system.artifacts.count,
+            file=file,
+        )
     return system, counts
 
 
-def _write_artifacts(system: SystemVersion, rows: list[ArtifactRow]) -> None:
-    cases = cases_by_id(system.case_set, [row.case_id for row in rows])
-    texts_store(project=system.case_set.project, texts=[text for row in rows for text in (row.output, *row.evidence)])
-    Artifact.objects.bulk_create(_artifact(system, cases[row.case_id], row) for row in rows)
-
-
-def _artifact(system: SystemVersion, case: int, row: ArtifactRow) -> Artifact:
-    output = text_hash(row.output)
-    evidence = [text_hash(text) for text in row.evidence]
-    return Artifact(
-        case_id=case,
-        system_version=system,
-        parts=[["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))],
-        output_hash=output,
-        evidence_hash=sequence_hash(evidence),
-    )
-
-
-def cases_by_id(case_set: CaseSet, case_ids: list[str]) -> dict[str, int]:
-    """Primary keys of cases, in their latest version."""
-    return dict(case_set.cases.filter(case_id__in=case_ids).order_by("version").values_list("case_id", "pk"))
+def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow]) -> Callable[[], None]:
+    cases = dict(found(CASES_BY_ID, [row.case_id for row in rows], system.case_set_id))
+    values = []
+    for row in rows:
+        if row.case_id not in cases:
+            continue  # the stored case set lacks it, which is a problem already
+        output = load.texts.add(row.output)
+        evidence = [load.texts.add(text) for text in row.evidence]
+        parts = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
+        evidence_hash = sequence_hash(evidence) if evidence else NO_EVIDENCE
+        values.append((cases[row.case_id], system.pk, as_json(parts), output, evidence_hash))
+    return lambda: rows_write(Artifact, ARTIFACT, values)

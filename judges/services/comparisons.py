@@ -10,10 +10,25 @@ from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
 from judges.models import Comparison, ComparisonKind, ComparisonRun, ComparisonSummary, Reader, Run, RunRole
+from judges.progress import Progress, silent
 from judges.services.runs import readings_make
 from judges.summaries import summary_made
 
 NOTHING_DIFFERS = "both sides are the same judge version on the same system version: nothing can have moved"
+CONTENT = (
+    "kind",
+    "case_set",
+    "partition",
+    "old_run",
+    "old_reader",
+    "new_run",
+    "new_reader",
+    "labels",
+    "rules",
+    "slices",
+    "blocking_slices",
+    "repeat_summary",
+)
 BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
 
 
@@ -43,52 +58,81 @@ def comparison_open(
     repeat_summary: str = "majority",
     files: Sequence[dict[str, Any]] = (),
 ) -> Comparison:
-    """Read both sides, then set them against each other. The same comparison again comes back as it is.
+    """Read both sides, then set them against each other. The same comparison again comes back as it is."""
+    comparison = Comparison(
+        project=project,
+        name=name,
+        kind=kind,
+        case_set=old[0].case_set,
+        partition=partition,
+        old_run=old[0],
+        old_reader=old[1],
+        new_run=new[0],
+        new_reader=new[1],
+        labels=labels,
+        rules=rules,
+        slices=slices,
+        blocking_slices=blocking_slices,
+        repeat_summary=repeat_summary,
+    )
+    summary = comparison_count(comparison, further=further, files=files)
+    return comparison_store(comparison, summary, further=further)
 
-    `files` says what became of the rows of each file, for the integrity report. The pairs are counted before the
-    transaction: on SQLite, others write meanwhile.
+
+def comparison_count(
+    comparison: Comparison,
+    progress: Progress = silent,
+    *,
+    further: Sequence[Further] = (),
+    files: Sequence[dict[str, Any]] = (),
+) -> ComparisonSummary | None:
+    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile. `files` says
+    what became of the rows of each file.
+
+    None where a comparison of this name is there already.
     """
-    check_sides(kind=kind, old=old, new=new)
-    for one in further:
-        _check_further(one, {"old": old, "new": new}[one.side])
-    for run, reader in (old, new, *((one.run, one.reader) for one in further)):
-        readings_make(run=run, reader=reader)
-    content = {
-        "kind": kind,
-        "case_set": old[0].case_set,
-        "partition": partition,
-        "old_run": old[0],
-        "old_reader": old[1],
-        "new_run": new[0],
-        "new_reader": new[1],
-        "labels": labels,
-        "rules": rules,
-        "slices": slices,
-        "blocking_slices": blocking_slices,
-        "repeat_summary": repeat_summary,
+    sides = {
+        "old": (comparison.old_run, comparison.old_reader),
+        "new": (comparison.new_run, comparison.new_reader),
     }
-    known = ComparisonSummary.objects.filter(comparison__project=project, comparison__name=name).exists()
-    made = Comparison(project=project, name=name, **content)
-    runs = [ComparisonRun(comparison=made, **vars(one)) for one in further]
-    summary = None if known else summary_made(made, further=runs, files=files)
-    with transaction.atomic():
-        comparison, created = Comparison.objects.get_or_create(project=project, name=name, defaults=content)
-        if created and summary is not None:
-            summary.comparison = comparison
-            summary.save()
-        for run in runs if created else ():
-            run.comparison = comparison
-            run.save()
-    if not created and not _is_the_same(comparison, content, further):
+    check_sides(kind=comparison.kind, old=sides["old"], new=sides["new"])
+    for one in further:
+        _check_further(one, sides[one.side])
+    for run, reader in (*sides.values(), *((one.run, one.reader) for one in further)):
+        readings_make(run=run, reader=reader, progress=progress)
+    known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
+    runs = _records(comparison, further)
+    return None if known.exists() else summary_made(comparison, progress, further=runs, files=files)
+
+
+@transaction.atomic
+def comparison_store(
+    comparison: Comparison, summary: ComparisonSummary | None, *, further: Sequence[Further] = ()
+) -> Comparison:
+    """Store all of it; or give the comparison that is there under this name, if it has the same content."""
+    content = {field: getattr(comparison, field) for field in CONTENT}
+    stored, created = Comparison.objects.get_or_create(
+        project=comparison.project, name=comparison.name, defaults=content
+    )
+    if created and summary is not None:
+        summary.comparison = stored
+        summary.save()
+    for record in _records(stored, further) if created else ():
+        record.save()
+    if not created and not _is_the_same(stored, content, further):
         raise InputError(
             Problem(
                 "a comparison of this name is open with other content",
                 key="migration_id",
-                value=name,
+                value=comparison.name,
                 allowed="the same content, or another migration_id",
             )
         )
-    return comparison
+    return stored
+
+
+def _records(comparison: Comparison, further: Sequence[Further]) -> list[ComparisonRun]:
+    return [ComparisonRun(comparison=comparison, **vars(one)) for one in further]
 
 
 def _is_the_same(comparison: Comparison, content: dict[str, Any], further: Sequence[Further]) -> bool:

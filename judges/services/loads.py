@@ -1,24 +1,43 @@
-"""Loading in chunks: invisible while it runs, complete by one update, removed when it fails.
+"""Loading in chunks: invisible while it runs, complete by one transaction, removed when it fails.
 
 A short transaction per chunk lets reviewers' submits pass between them on SQLite's one writer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, Protocol, TypeVar
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from core.errors import Problem, Refused
+from core.models import Project
 from judges.intake.problems import Problems
+from judges.models import (
+    Artifact,
+    Case,
+    CaseSet,
+    Generator,
+    Judgment,
+    Mapping,
+    Reader,
+    Reading,
+    Run,
+    SystemVersion,
+)
 from judges.models.loads import Loaded, LoadState
+from judges.progress import Progress, silent
+from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
+CACHE_KIB = 64 * 1024  # of SQLite's pages; its own 2 MB are too few for the indexes that a load writes
 ABANDONED_AFTER = timedelta(minutes=5)
 BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
+# What refers to something else comes before it.
+LOADED: tuple[type[Loaded], ...] = (Run, SystemVersion, CaseSet, Generator, Reader, Mapping)
 
 
 class FileRow(Protocol):
@@ -42,6 +61,107 @@ def chunks(rows: Iterable[Thing]) -> Iterator[list[Thing]]:
         yield chunk
 
 
+class Load:
+    """Everything that one intake brings. Its targets become visible together, or are removed together.
+
+    Problems gather in `problems`: after the first, rows are still read and checked, and no longer written.
+    """
+
+    def __init__(self, *, project: Project, now: datetime, problems: Problems | None = None) -> None:
+        self.project = project
+        self.now = now
+        self.problems = Problems() if problems is None else problems
+        self.conflicts = 0
+        self.texts = IncomingTexts(project)
+        self.targets: list[Loaded] = []
+
+    def begin(self, model: type[Target], *, defaults: dict[str, Any] | None = None, **key: Any) -> Target:
+        """What to load under, as `load_begin` gives it; both sides may ask for the same."""
+        for target in self.targets:
+            if isinstance(target, model) and all(getattr(target, name) == value for name, value in key.items()):
+                return target
+        target = load_begin(model, now=self.now, defaults=defaults, **key)
+        if target.state == LoadState.LOADING:
+            self.targets.append(target)
+        return target
+
+    @property
+    def faults(self) -> int:
+        """Problems of what is given by itself, whatever is stored."""
+        return self.problems.total - self.conflicts
+
+    def conflict(self, problem: Problem) -> None:
+        """A problem of what is given with what is stored."""
+        self.conflicts += 1
+        self.problems.add(problem)
+
+    def touch(self) -> None:
+        """Say that the load is alive. Part of each chunk's transaction."""
+        self._still_loading(touched_at=timezone.now())
+
+    def watched(self, progress: Progress) -> Progress:
+        """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
+
+        def passing(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
+            for number, row in enumerate(progress(what, rows, expected)):
+                if number % CHUNK == 0:
+                    self.touch()
+                yield row
+
+        return passing
+
+    def store_texts(self, progress: Progress = silent) -> None:
+        if len(self.texts):
+            for _ in progress("storing texts", self.texts.store(), len(self.texts)):
+                pass
+
+    def complete(self) -> None:
+        """Make everything visible at once, and unalterable. Part of the caller's transaction, if it has one."""
+        with transaction.atomic():
+            self._still_loading(state=LoadState.COMPLETE)
+        for target in self.targets:
+            target.state = LoadState.COMPLETE
+
+    def _still_loading(self, **change: Any) -> None:
+        for model, targets in groupby(self.targets, key=type):
+            keys = [target.pk for target in targets]
+            loading = model._default_manager.filter(pk__in=keys, state=LoadState.LOADING)
+            if loading.update(**change) != len(keys):
+                raise Refused(Problem("the load was taken over or removed"))
+
+    def end(self) -> None:
+        """Remove what was not completed."""
+        self.texts.close()
+        while self.targets:
+            load_remove(self.targets.pop())
+
+
+@contextmanager
+def loading(*, project: Project, now: datetime) -> Iterator[Load]:
+    """A load that ends with the block: removed where it fails, and where nobody completed it."""
+    load = Load(project=project, now=now)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    try:
+        yield load
+    finally:
+        load.end()
+
+
+@contextmanager
+def part_of(load: Load | None, *, project: Project, now: datetime) -> Iterator[Load]:
+    """The load given, which goes on; or one of its own, complete when the block ends."""
+    if load is not None:
+        yield load
+        return
+    with loading(project=project, now=now) as own:
+        yield own
+        own.problems.raise_if_any()
+        own.store_texts()
+        own.complete()
+
+
 def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] | None = None, **key: Any) -> Target:
     """The row to load under, in state `loading`; or the one that is already complete.
 
@@ -53,7 +173,7 @@ def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] |
     if existing is not None:
         if now - existing.touched_at < ABANDONED_AFTER:
             raise Refused(Problem(f"{existing} {BEING_LOADED}"))
-        load_remove(existing)
+        loads_abandoned_remove(now=now)
     try:
         with transaction.atomic():
             return model._default_manager.create(**key, **(defaults or {}), touched_at=now)
@@ -70,38 +190,40 @@ class LoadCounts:
 
 
 def load_rows(
+    load: Load,
     target: Loaded,
     rows: Iterable[Row],
     *,
-    write: Callable[[list[Row]], None],
+    prepare: Callable[[list[Row]], Callable[[], None]],
     given: Callable[[Row], str],
     stored: Callable[[list[str]], dict[str, str]],
     count: Callable[[], int],
     file: str,
 ) -> LoadCounts:
-    """Write the rows chunk by chunk and complete the target; or, where it is complete, check that it holds
-    exactly these. A load that fails leaves nothing.
+    """Write the rows chunk by chunk under the target; or, where it is complete, check that it holds exactly these.
 
-    `write` stores a chunk. For the check, `given` hashes a row's content, `stored` gives the hashes that the
-    target holds by case id, and `count` how many rows it holds.
+    `prepare` checks a chunk and does what needs no transaction; what it gives back writes the chunk. For the
+    check, `given` hashes a row's content, `stored` gives the hashes that the target holds by case id, and
+    `count` how many rows it holds.
     """
     if target.state == LoadState.COMPLETE:
-        return _check_rows(target, rows, given, stored, count(), file)
+        return _check_rows(load, target, rows, given, stored, count(), file)
     counts = LoadCounts()
-    try:
-        for chunk in chunks(rows):
-            with transaction.atomic():
-                load_touch(target)
-                write(chunk)
-            counts.created += len(chunk)
-        load_complete(target)
-    except BaseException:
-        load_remove(target)
-        raise
+    for chunk in chunks(rows):
+        write = prepare(chunk)
+        if load.problems.total:
+            continue
+        with transaction.atomic():
+            load.touch()
+            write()
+        counts.created += len(chunk)
+        if load.texts.full:
+            load.store_texts()
     return counts
 
 
 def _check_rows(
+    load: Load,
     target: Loaded,
     rows: Iterable[Row],
     given: Callable[[Row], str],
@@ -109,7 +231,7 @@ def _check_rows(
     count: int,
     file: str,
 ) -> LoadCounts:
-    counts, problems = LoadCounts(), Problems()
+    counts, before = LoadCounts(), load.problems.total
     owner = f"{target._meta.verbose_name} {target}"
     for chunk in chunks(rows):
         there = stored([row.case_id for row in chunk])
@@ -117,12 +239,11 @@ def _check_rows(
             if there.get(row.case_id) == given(row):
                 counts.duplicate += 1
             else:
-                problems.add(_conflict(owner, file, row, there.get(row.case_id), given(row)))
+                load.conflict(_conflict(owner, file, row, there.get(row.case_id), given(row)))
     # A part of what is there would pass for the whole.
-    if not problems.total and counts.duplicate != count:
+    if load.problems.total == before and counts.duplicate != count:
         what = f"{owner} is frozen with {count} rows, {counts.duplicate} given"
-        problems.add(Problem(what, file=file, allowed="the same rows, or a new version"))
-    problems.raise_if_any()
+        load.conflict(Problem(what, file=file, allowed="the same rows, or a new version"))
     return counts
 
 
@@ -133,26 +254,38 @@ def _conflict(owner: str, file: str, row: FileRow, stored: str | None, given: st
     return Problem(what, file=file, row=row.number, allowed="the same content, or a new version")
 
 
-def load_touch(target: Loaded) -> None:
-    """Say that the load is alive. Part of each chunk's transaction."""
-    _still_loading(target, touched_at=timezone.now())
-
-
-def load_complete(target: Loaded) -> None:
-    """Make everything loaded visible at once, and unalterable."""
-    _still_loading(target, state=LoadState.COMPLETE)
-    target.state = LoadState.COMPLETE
-
-
-def _still_loading(target: Loaded, **change: Any) -> None:
-    if type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).update(**change) != 1:
-        raise Refused(Problem(f"the load of {target} was taken over or removed"))
+def loads_abandoned_remove(*, now: datetime) -> int:
+    """Remove what killed loads left: nobody sees it, and nobody goes on with it."""
+    removed = 0
+    for model in LOADED:
+        left = model._default_manager.filter(state=LoadState.LOADING, touched_at__lt=now - ABANDONED_AFTER)
+        for target in left:
+            load_remove(target)
+            removed += 1
+    return removed
 
 
 def load_remove(target: Loaded) -> None:
-    """Remove an unfinished load with all its rows, in chunks. A complete one is out of reach."""
-    for relation in type(target)._meta.related_objects:
-        rows = relation.related_model._base_manager.filter(**{relation.field.name: target})
-        while ids := list(rows.values_list("pk", flat=True)[:CHUNK]):
-            relation.related_model._base_manager.filter(pk__in=ids).delete()
-    type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).delete()
+    """Remove an unfinished target with its rows, in chunks. A complete one is out of reach."""
+    loading = type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING)
+    if not loading.exists():
+        return
+    if isinstance(target, Run):
+        _remove_rows(Judgment.objects.filter(run=target), Reading, "judgment__in")
+    elif isinstance(target, SystemVersion):
+        _remove_rows(Artifact.objects.filter(system_version=target))
+    elif isinstance(target, CaseSet):
+        _remove_rows(Case.objects.filter(case_set=target))
+    elif isinstance(target, Reader):
+        _remove_rows(Reading.objects.filter(reader=target))
+    loading._raw_delete(using=loading.db)
+
+
+def _remove_rows(rows: models.QuerySet[Any], below: type[models.Model] | None = None, parent: str = "") -> None:
+    while ids := list(rows.values_list("pk", flat=True)[:CHUNK]):
+        with transaction.atomic():
+            if below is not None:
+                deeper = below._base_manager.filter(**{parent: ids})
+                deeper._raw_delete(using=deeper.db)
+            chunk = rows.model._base_manager.filter(pk__in=ids)
+            chunk._raw_delete(using=chunk.db)

@@ -1,20 +1,20 @@
 """Taking in judgments, and reading them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
-from core.errors import InputError, Problem
+from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from judges.intake.rows import JudgmentRow
 from judges.intake.specs import AS_GIVEN, SideSpec
 from judges.models import (
-    Artifact,
     CacheState,
     Generator,
     Judgment,
-    LoadState,
     ProvenanceMark,
     Reader,
     Reading,
@@ -23,10 +23,13 @@ from judges.models import (
     SystemVersion,
 )
 from judges.parsing import Unparsed, parser_of
-from judges.services.loads import CHUNK, LoadCounts, load_begin, load_rows
-from judges.services.texts import texts_of, texts_store
+from judges.progress import Progress, silent
+from judges.services.cases import NO_EVIDENCE
+from judges.services.loads import CHUNK, Load, LoadCounts, chunks, load_rows, part_of
+from judges.services.rows import found, ids_taken, new_rows_write, rows_write
+from judges.services.texts import texts_of
 
-CONTENT = (
+STATED = (
     "raw_hash",
     "recorded_label",
     "seen_output_hash",
@@ -36,6 +39,19 @@ CONTENT = (
     "made_at",
     "score",
 )
+SEEN, CACHE = slice(2, 4), 5  # of STATED
+CACHE_STATES = frozenset(CacheState.values)
+JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
+READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
+READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
+ARTIFACTS_BY_CASE = """
+SELECT judged.case_id, artifact.id, artifact.output_hash, artifact.evidence_hash
+FROM judges_case judged JOIN judges_artifact artifact ON artifact.case_id = judged.id
+WHERE judged.case_id {keys} AND judged.case_set_id = %s AND artifact.system_version_id = %s
+"""
+# As they are stored: a million rows are too many for members of an enumeration.
+CONTRADICTED, VERIFIED = ProvenanceMark.CONTRADICTED.value, ProvenanceMark.VERIFIED.value
+UNVERIFIED, LEGACY = ProvenanceMark.UNVERIFIED.value, ProvenanceMark.LEGACY.value
 
 
 def run_load(
@@ -46,63 +62,95 @@ def run_load(
     rows: Iterable[JudgmentRow],
     file: str,
     now: datetime,
+    reader: Reader | None = None,
+    load: Load | None = None,
+    whole: bool = True,
     file_hash: str = "",
     reading_hash: str = "",
 ) -> tuple[Run, LoadCounts]:
-    """Load a run's judgments, or check that the complete run already there holds exactly these."""
-    run = load_begin(
-        Run,
-        now=now,
-        generator=generator,
-        case_set=system.case_set,
-        system_version=system,
-        ordinal=spec.run,
-        defaults={
-            "presentation_order": spec.presentation_order,
-            "packaging": spec.packaging,
-            "file_hash": file_hash,
-            "reading_hash": reading_hash,
-        },
-    )
-    if run.state == LoadState.COMPLETE:
-        _check_shown(run, spec)
+    """Load a run's judgments, or check that the complete run already there holds exactly these.
 
-    def stored(case_ids: list[str]) -> dict[str, str]:
-        found = run.judgments.filter(artifact__case__case_id__in=case_ids).values("artifact__case__case_id", *CONTENT)
-        return {content.pop("artifact__case__case_id"): value_hash(content) for content in found}
+    With `reader`, each is read on its way in, while its text is at hand. `whole` says that no artifact is
+    missing because of a problem that is told already.
+    """
+    with part_of(load, project=generator.project, now=now) as part:
+        run = part.begin(
+            Run,
+            generator=generator,
+            case_set=system.case_set,
+            system_version=system,
+            ordinal=spec.run,
+            defaults={
+                "presentation_order": spec.presentation_order,
+                "packaging": spec.packaging,
+                "file_hash": file_hash,
+                "reading_hash": reading_hash,
+            },
+        )
+        for conflict in _shown_otherwise(run, spec):
+            part.conflict(conflict)
 
-    counts = load_rows(
-        run,
-        rows,
-        write=lambda chunk: _write_judgments(run, chunk, file),
-        given=lambda row: value_hash(_content(row, text_hash(row.raw), file)),
-        stored=stored,
-        count=run.judgments.count,
-        file=file,
-    )
+        def stored(case_ids: list[str]) -> dict[str, str]:
+            judgments = run.judgments.filter(artifact__case__case_id__in=case_ids)
+            rows = judgments.values_list("artifact__case__case_id", *STATED)
+            return {case_id: value_hash(content) for case_id, *content in rows}
+
+        counts = load_rows(
+            part,
+            run,
+            rows,
+            prepare=lambda chunk: _judgments_written(part, run, reader, chunk, file, whole),
+            given=lambda row: value_hash(_stated(row, text_hash(row.raw))),
+            stored=stored,
+            count=run.judgments.count,
+            file=file,
+        )
     return run, counts
 
 
-def _write_judgments(run: Run, rows: list[JudgmentRow], file: str) -> None:
+def _judgments_written(
+    load: Load, run: Run, reader: Reader | None, rows: list[JudgmentRow], file: str, whole: bool
+) -> Callable[[], None]:
     artifacts = _artifacts(run.system_version, [row.case_id for row in rows])
-    _refuse_unanswered(run, rows, artifacts, file)
-    raw_hashes = texts_store(project=run.case_set.project, texts=[row.raw for row in rows])
-    Judgment.objects.bulk_create(
-        _judgment(run, artifacts[row.case_id], row, raw_hash, file)
-        for row, raw_hash in zip(rows, raw_hashes, strict=True)
+    if whole:
+        for row in rows:
+            if row.case_id not in artifacts:
+                what = f"a judgment of a case for which {run.system_version} has no artifact"
+                load.problems.add(Problem(what, file=file, row=row.number, value=row.case_id))
+    judgments, readings = [], []
+    read = None if reader is None else _reading_by(reader)
+    for row in rows:
+        artifact = artifacts.get(row.case_id)
+        if artifact is not None:
+            stated = _stated(row, load.texts.add(row.raw))
+            if stated[CACHE] not in CACHE_STATES:
+                load.problems.add(_unknown_cache_state(row, file))
+            cache, repackaged = row.provenance.get("cache", ""), run.packaging != AS_GIVEN
+            mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
+            judgments.append((run.pk, artifact.pk, *stated, mark))
+            if read is not None:
+                readings.append(read(row.label, row.raw, mark))
+
+    def write() -> None:
+        keys = ids_taken(Judgment, len(judgments))
+        rows_write(Judgment, JUDGMENT, [(key, *row) for key, row in zip(keys, judgments, strict=True)])
+        if reader is not None:
+            rows_write(Reading, READING, [(key, reader.pk, *row) for key, row in zip(keys, readings, strict=True)])
+
+    return write
+
+
+def _unknown_cache_state(row: JudgmentRow, file: str) -> Problem:
+    return Problem(
+        "the cache state is not one of ours",
+        file=file,
+        row=row.number,
+        value=row.provenance["cache"],
+        allowed=", ".join(CacheState.values),
     )
 
 
-def _refuse_unanswered(run: Run, rows: list[JudgmentRow], artifacts: dict[str, Artifact], file: str) -> None:
-    what = f"a judgment of a case for which {run.system_version} has no artifact"
-    problems = [
-        Problem(what, file=file, row=row.number, value=row.case_id) for row in rows if row.case_id not in artifacts
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _check_shown(run: Run, spec: SideSpec) -> None:
+def _shown_otherwise(run: Run, spec: SideSpec) -> Iterator[Problem]:
     """The same number cannot stand for what was shown in another way."""
     shown = [
         ("presentation order", "presentation_order", run.presentation_order, spec.presentation_order),
@@ -111,90 +159,90 @@ def _check_shown(run: Run, spec: SideSpec) -> None:
     for noun, key, stored, given in shown:
         if stored != given:
             what = f"{run} is complete with another {noun}"
-            raise InputError(Problem(what, key=key, value=given, allowed=f"{stored}, or another run number"))
+            yield Problem(what, key=key, value=given, allowed=f"{stored}, or another run number")
 
 
-def _judgment(run: Run, artifact: Artifact, row: JudgmentRow, raw_hash: str, file: str) -> Judgment:
-    judgment = Judgment(run=run, artifact=artifact, **_content(row, raw_hash, file))
-    judgment.provenance = provenance_mark(judgment, artifact, repackaged=run.packaging != AS_GIVEN)
-    return judgment
+def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
+    """What a row states, in the order of STATED."""
+    return [
+        raw_hash,
+        row.label,
+        row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
+        row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
+        row.provenance.get("pipeline", ""),
+        row.provenance.get("cache") or CacheState.UNRECORDED.value,
+        row.provenance.get("created_at", ""),
+        float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
+    ]
 
 
-def _content(row: JudgmentRow, raw_hash: str, file: str) -> dict[str, str | float | None]:
-    """What a row states, as the columns of a judgment."""
-    return {
-        "raw_hash": raw_hash,
-        "recorded_label": row.label,
-        "seen_output_hash": row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
-        "seen_evidence_hash": row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
-        "pipeline": row.provenance.get("pipeline", ""),
-        "cache": _cache_state(row, file),
-        "made_at": row.provenance.get("created_at", ""),
-        "score": float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
-    }
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a judgment is held against: the artifact as stored."""
+
+    pk: int
+    output_hash: str
+    evidence_hash: str
+    has_evidence: bool
 
 
-def _cache_state(row: JudgmentRow, file: str) -> str:
-    stated = row.provenance.get("cache") or CacheState.UNRECORDED
-    if stated not in CacheState.values:
-        problem = Problem(
-            "the cache state is not one of ours",
-            file=file,
-            row=row.number,
-            value=stated,
-            allowed=", ".join(CacheState.values),
-        )
-        raise InputError(problem)
-    return stated
-
-
-def provenance_mark(judgment: Judgment, artifact: Artifact, *, repackaged: bool = False) -> ProvenanceMark:
+def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, repackaged: bool = False) -> str:
     """What the record says, held against the artifact. Only what was recorded can contradict. Evidence that was
     `repackaged` on purpose, by an evidence probe, is not the artifact's and need not be."""
-    output, evidence = judgment.seen_output_hash, judgment.seen_evidence_hash
+    output, evidence = seen
     other_evidence = evidence and evidence != artifact.evidence_hash and not repackaged
     if (output and output != artifact.output_hash) or other_evidence:
-        return ProvenanceMark.CONTRADICTED
-    has_evidence = len(artifact.parts) > 1
-    if output and (evidence or not has_evidence):
-        return ProvenanceMark.VERIFIED
+        return CONTRADICTED
+    if output and (evidence or not artifact.has_evidence):
+        return VERIFIED
     # A saved answer that does not say what it was an answer to proves nothing about this artifact.
-    return ProvenanceMark.UNVERIFIED if judgment.cache == CacheState.CACHED else ProvenanceMark.LEGACY
+    return UNVERIFIED if cache == CacheState.CACHED else LEGACY
 
 
-def readings_make(*, run: Run, reader: Reader) -> int:
-    """Read every judgment of a complete run that this reader has not read yet. Safe to run twice."""
+def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
+    rows = found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)
+    return {case_id: Shown(pk, output, evidence, evidence != NO_EVIDENCE) for case_id, pk, output, evidence in rows}
+
+
+def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:
+    """Read every judgment of a run that this reader has not read yet. Safe to run twice."""
     made = 0
-    while unread := list(
-        run.judgments.exclude(readings__reader=reader).select_related("artifact").order_by("pk")[:CHUNK]
-    ):
+    for chunk in chunks(progress(f"reading {run}", _unread(run, reader))):
+        read = _reading_by(reader)
+        raw = texts_of(project=run.case_set.project, hashes=[raw_hash for _, raw_hash, _, _ in chunk])
+        rows = [(key, reader.pk, *read(label, raw[raw_hash], mark)) for key, raw_hash, label, mark in chunk]
         with transaction.atomic():
-            raw = texts_of(project=run.case_set.project, hashes=[judgment.raw_hash for judgment in unread])
-            Reading.objects.bulk_create(
-                [_reading(judgment, reader, raw[judgment.raw_hash]) for judgment in unread], ignore_conflicts=True
-            )
-        made += len(unread)
+            new_rows_write(Reading, READING, rows, types=READING_TYPES)
+        made += len(chunk)
     return made
 
 
-def _reading(judgment: Judgment, reader: Reader, raw: str) -> Reading:
-    parsed = parser_of(reader.parser, reader.setting).read(label=judgment.recorded_label, raw=raw)
-    reading = Reading(judgment=judgment, reader=reader)
-    if judgment.provenance == ProvenanceMark.CONTRADICTED:
-        reading.state, reading.reason = ReadingState.STALE, "recorded provenance contradicts the artifact"
-        reading.raw_label = "" if isinstance(parsed, Unparsed) else parsed.label
-    elif isinstance(parsed, Unparsed):
-        reading.state, reading.reason = ReadingState.UNPARSED, parsed.reason
-    else:
-        reading.raw_label = parsed.label
-        reading.verdict = reader.mapping.table.get(parsed.label)
-        reading.state = ReadingState.UNMAPPED if reading.verdict is None else ReadingState.VALID
-    return reading
+def _unread(run: Run, reader: Reader) -> Iterator[tuple[int, str, str | None, str]]:
+    fields, last = ("pk", "raw_hash", "recorded_label", "provenance"), 0
+    unread = run.judgments.exclude(readings__reader=reader).order_by("pk").values_list(*fields)
+    while chunk := list(unread.filter(pk__gt=last)[:CHUNK]):
+        last = chunk[-1][0]
+        yield from chunk
 
 
-def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Artifact]:
-    rows = system.artifacts.filter(case__case_id__in=case_ids).select_related("case")
-    return {artifact.case.case_id: artifact for artifact in rows}
+def _reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, str, str, str | None]]:
+    """Reads one judgment: state, raw label, reason and verdict."""
+    parser, table = parser_of(reader.parser, reader.setting), reader.mapping.table
+    valid, unparsed, unmapped, stale = (
+        state.value for state in (ReadingState.VALID, ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
+    )
+
+    def read(label: str | None, raw: str, mark: str) -> tuple[str, str, str, str | None]:
+        parsed = parser.read(label=label, raw=raw)
+        if mark == CONTRADICTED:
+            label = "" if isinstance(parsed, Unparsed) else parsed.label
+            return stale, label, "recorded provenance contradicts the artifact", None
+        if isinstance(parsed, Unparsed):
+            return unparsed, "", parsed.reason, None
+        verdict = table.get(parsed.label)
+        return unmapped if verdict is None else valid, parsed.label, "", verdict
+
+    return read
 
 
 def _hash_of(text: str | None) -> str:

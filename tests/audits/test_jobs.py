@@ -9,9 +9,19 @@ from celery import Celery
 from django.conf import settings
 
 from audits.models import Audit, Job, JobKind, JobState
-from audits.services.jobs import SILENT_FOR, JobProgress, job_ask, job_done, job_take, jobs_unattended
+from audits.services.jobs import (
+    SILENT_FOR,
+    JobProgress,
+    JobStopped,
+    job_ask,
+    job_broken,
+    job_cancel,
+    job_done,
+    job_take,
+    jobs_unattended,
+)
 from core.errors import Refused
-from core.models import Author
+from core.models import Author, Event
 from tests import factories
 from tests.factories import NOW
 
@@ -62,12 +72,56 @@ def test_job_of_a_worker_that_went_silent_is_taken_over(audit: Audit, lea: Autho
 def test_rows_pass_through_unchanged_and_are_counted(
     audit: Audit, lea: Author, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = ask(audit, lea)
-    job_take(job=job.pk, now=NOW)
+    job = job_take(job=ask(audit, lea).pk, now=NOW)
+    assert job is not None
     monkeypatch.setattr("audits.services.jobs.SIGN_OF_LIFE", timedelta(0))
-    assert list(JobProgress(job)("checking cases.tsv", iter(range(1200)))) == list(range(1200))
+    assert list(JobProgress(job)("cases", iter(range(1250)), 5000)) == list(range(1250))
     job.refresh_from_db()
-    assert job.progress == "checking cases.tsv: 1,000 rows"
+    assert (job.progress, job.done, job.expected) == ("cases: 1,250 of 5,000 rows", 1250, 5000)
+
+
+def test_worker_that_lost_its_job_stops_and_does_not_end_it(audit: Audit, lea: Author) -> None:
+    """It was silent for long, another took over, and then it wakes."""
+    asked = ask(audit, lea)
+    first = job_take(job=asked.pk, now=NOW)
+    later = NOW + SILENT_FOR + timedelta(seconds=1)
+    second = job_take(job=asked.pk, now=later)
+    assert first is not None
+    assert second is not None
+    with pytest.raises(JobStopped):
+        next(JobProgress(first)("cases", iter(range(10))))
+    assert not job_broken(job=first, now=later)
+    asked.refresh_from_db()
+    assert (asked.state, asked.attempt) == (JobState.RUNNING, 2)
+    assert job_done(job=second, audit=audit, now=later)
+
+
+@pytest.mark.parametrize("kind", [JobKind.REGISTER, JobKind.EXTEND])
+def test_only_an_intake_can_be_cancelled(audit: Audit, lea: Author, kind: JobKind) -> None:
+    job = job_ask(kind=kind, actor=lea, audit=audit, now=NOW)
+    with pytest.raises(Refused, match="cannot be cancelled"):
+        job_cancel(job=job, actor=lea, now=NOW)
+    assert Job.objects.get().state == JobState.WAITING
+
+
+def test_intake_that_has_opened_its_audit_cannot_be_cancelled(audit: Audit, lea: Author) -> None:
+    asked = job_ask(kind=JobKind.INTAKE, actor=lea, now=NOW)
+    job = job_take(job=asked.pk, now=NOW)
+    assert job is not None
+    JobProgress(job).opened(audit)
+    with pytest.raises(Refused, match="cannot be cancelled"):
+        job_cancel(job=job, actor=lea, now=NOW)
+    assert job_done(job=job, audit=audit, now=NOW)
+
+
+def test_intake_that_was_cancelled_opens_no_audit(audit: Audit, lea: Author) -> None:
+    job = job_take(job=job_ask(kind=JobKind.INTAKE, actor=lea, now=NOW).pk, now=NOW)
+    assert job is not None
+    job_cancel(job=job, actor=lea, now=NOW)
+    with pytest.raises(JobStopped):
+        JobProgress(job).opened(audit)
+    assert not job_done(job=job, audit=audit, now=NOW)
+    assert Event.objects.get(name="audits.job-cancelled").actor == lea
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,6 +11,7 @@ import yaml
 
 from audits.manifest import Manifest, load_manifest
 from audits.manifest.presets import FOLDER, expanded, presets
+from audits.manifest.schema import SCHEMA
 from core.errors import InputError
 from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
 from judges.intake.rows import CaseIndex
@@ -166,6 +167,12 @@ def test_every_preset_has_a_golden_file_and_a_line_in_the_intake_page() -> None:
     page = (FOLDER.parent / "intake.md").read_text(encoding="utf-8")
     assert set(presets()) == set(PRESETS)
     assert [name for name in presets() if f"[{name}](presets/{name}.yaml)" not in page] == []
+
+
+def test_image_holds_the_documents_that_the_code_reads() -> None:
+    root = FOLDER.parents[1]
+    kept = {line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {str(path.relative_to(root)) for path in (SCHEMA, FOLDER)} <= kept
 
 
 def test_preset_of_inspect_reads_an_archive_as_the_log(loaded: Loaded, tmp_path: Path) -> None:

@@ -43,10 +43,6 @@ STATED = [
     Comparison,
     ComparisonRun,
     ComparisonSummary,
-    Generator,
-    Mapping,
-    Reader,
-    Reading,
     Rubric,
     Presentation,
     Review,
@@ -64,7 +60,7 @@ STATED = [
     Draw,
     Look,
 ]
-SEALED = [CaseSet, Case, SystemVersion, Artifact, Run, Judgment]
+SEALED = [CaseSet, Case, SystemVersion, Artifact, Generator, Mapping, Reader, Run, Judgment, Reading]
 
 
 def test_protected_models_are_these_and_no_others() -> None:

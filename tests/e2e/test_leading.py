@@ -1,5 +1,6 @@
 """A lead in a real browser: from the files to a registered plan, then watching the interval move."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,6 +121,53 @@ def test_files_become_a_registered_plan_without_leaving_the_browser(
     page.get_by_role("button", name="Register the plan and draw").click()
     expect(page.get_by_text("cases wait for the reviewers.")).to_be_visible(timeout=30_000)
     assert Audit.objects.get().registrations.get().actor == lea
+
+
+CASES_SENT = "id,question,answer\na,who,me\nb,when,now\nc,what,that\n"
+
+
+@pytest.fixture
+def without_manifest(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    (folder / "cases.csv").write_text(CASES_SENT)
+    for name, labels in (("judge_1.jsonl", ("Yes", "No", "Yes")), ("judge_2.jsonl", ("No", "No", "Maybe"))):
+        lines = [
+            json.dumps({"id": case, "meta": {"verdict": label}}) for case, label in zip("abc", labels, strict=True)
+        ]
+        (folder / name).write_text("\n".join(lines))
+    (folder / "guide.md").write_text("Is it right?")
+    return sorted(folder.iterdir())
+
+
+def test_files_without_a_manifest_are_looked_at_changed_and_opened(
+    lea: Author, without_manifest: list[Path], worker: None, open_as: Open
+) -> None:
+    page = open_as(lea, "/p/p/audits/new")
+    page.get_by_label("The files", exact=True).set_input_files(without_manifest)
+    page.get_by_role("button", name="Send and look").click()
+    expect(page.get_by_role("heading", name="How the files would be read")).to_be_visible()
+    cases = page.locator("section", has=page.get_by_role("heading", name="Cases, from cases.csv"))
+    cases.get_by_label("input").select_option("answer")
+    page.get_by_label("What Maybe counts as").select_option("unmapped")
+    page.get_by_role("button", name="Read again with these choices").click()
+    expect(cases.locator("tbody tr").first).to_have_text("1ameme")
+    expect(page.get_by_text("1 label without a target")).to_be_visible()
+    manifest = page.get_by_label("The manifest", exact=True)
+    manifest.fill(manifest.input_value().replace("new-audit", "looked-at"))
+    page.get_by_role("button", name="Check everything and open the audit").click()
+    expect(page.get_by_role("heading", name="Integrity")).to_be_visible(timeout=30_000)
+    assert Audit.objects.get().name == "looked-at"
+
+
+def test_preview_has_no_barrier_and_fits_a_small_screen(
+    lea: Author, without_manifest: list[Path], open_as: Open
+) -> None:
+    page = open_as(lea, "/p/p/audits/new", **PHONE)
+    page.get_by_label("The files", exact=True).set_input_files(without_manifest)
+    page.get_by_role("button", name="Send and look").click()
+    expect(page.get_by_role("heading", name="How the files would be read")).to_be_visible()
+    assert (barriers(page), overflow(page)) == ([], 0)
 
 
 def test_faults_of_an_upload_are_listed_where_the_lead_waits(

@@ -281,6 +281,14 @@ def test_rows_about_no_case_are_left_out_and_counted_where_the_manifest_says_so(
     assert tally == Tally(rows=3, taken=1, unknown=1)
 
 
+def test_values_that_no_row_has_are_refused_and_not_taken_for_missing_judgments(write: Write) -> None:
+    source = replace(JUDGMENTS, layout=Layout(where={"reply": "yes"}))
+    path = write("verdicts.csv", "id,label,reply,answer,cache\na,Yes,y,me,\n")
+    with pytest.raises(InputError) as caught:
+        list(read_judgments(path, source, index_of("a")))
+    assert words(caught.value) == ["verdicts.csv, where: no row has these values (found 'reply: yes')"]
+
+
 @pytest.mark.parametrize(("occurrence", "labels"), [(1, ["Yes", "No"]), (2, ["No"]), (3, [])])
 def test_repeats_without_a_name_are_told_apart_by_their_order(write: Write, occurrence: int, labels: list[str]) -> None:
     source = replace(JUDGMENTS, layout=Layout(occurrence=occurrence))

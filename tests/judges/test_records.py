@@ -137,7 +137,7 @@ def test_rows_that_no_record_has_or_that_are_no_list_are_refused(table: Written)
         "rows.jsonl, rows: no record has this list (found 'fuond')"
     ]
     assert refusal(table(_lines([*NESTED[:1], {"found": "x"}]), "jsonl", rows="found")) == [
-        "rows.jsonl, row 2, column found: not a list (found 'str')"
+        "rows.jsonl, row 2, column found: not a list (found 'x'); allowed: a list of rows"
     ]
 
 
@@ -281,6 +281,7 @@ def test_eval_archive_is_read_as_the_log_it_stands_for(table: Written, packed: b
         (_archive({"header.json": {}, "samples/1.json": b"{"}), "not JSON: Expecting property name"),
         (_archive(LOG)[:300], "not a readable .eval archive"),
     ],
+    ids=["none", "no header", "odd header", "odd sample", "cut off"],
 )
 def test_damaged_archive_is_refused_in_words(table: Written, content: bytes, what: str) -> None:
     (said,) = refusal(table(content, "eval", rows="samples"))

@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from audits.secondary import slice_findings
+from audits.stats.agreement import agreement
+from audits.stats.class_conditional import class_conditional
 from audits.stats.estimands import ESTIMANDS
 from audits.stats.estimate import estimate
+from audits.stats.four_cells import CELL_NAMES, Share, four_cells, independence_ratio, regression_share
 from audits.stats.groups import Merge
+from audits.stats.helpfulness import helpfulness
 from audits.stats.intervals import (
     Part,
     hypergeometric_interval,
@@ -22,8 +26,10 @@ from audits.stats.intervals import (
 )
 from audits.stats.policies import POLICIES
 from audits.stats.pool import Cell, Pool, Scores
-from audits.stats.remaining import Point, Sizing
+from audits.stats.remaining import Point, Sizing, remaining_audit
+from audits.stats.repeats import Floor, RepeatPair, Spread, rerun_floor
 from audits.stats.result import Estimate, HumanOnly, JudgeOnly, Stratum
+from audits.stats.slices import slice_estimates
 from tests.stats.examples import BINARY, noise, swap
 
 METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -128,3 +134,93 @@ def test_worked_table_of_a_noisy_judge_is_what_the_code_gives(labels):
     widths = (apart.interval, shown.human_only.interval, shown.interval)
     cells = [f"{one.half_width:.4f}" for one in widths] + [f"{-100 * apart.human_only.gain:.0f} %"]
     assert f"| {labels} | {' | '.join(cells)} |" in METHODS
+
+
+def interval_words(interval):
+    return f"{interval.low:.6f}, {interval.high:.6f}"
+
+
+def test_worked_table_of_traffic_is_what_the_code_gives():
+    for target in ("pool", "traffic"):
+        found = estimate(SWAP, estimand="accuracy", side="old", target=target)
+        sides = f"{found.point - found.interval.low:.6f} | {found.interval.high - found.point:.6f}"
+        assert f"{sides} | {interval_words(found.interval)} |" in METHODS
+
+
+def test_worked_table_of_four_cells_is_what_the_code_gives():
+    shares = four_cells(SWAP)
+    ratios = (regression_share(SWAP), independence_ratio(SWAP))
+    found = [getattr(shares, name).interval for name in CELL_NAMES] + [ratio.interval for ratio in ratios]
+    assert f"| {' | '.join(interval_words(interval) for interval in found)} |" in METHODS
+    for ratio in ratios:
+        assert f"= {ratio.point:.6f} |" in METHODS
+
+
+TASKS = (
+    ("agree", "pass", "pass", 40, {"pp": 16, "pf": 2, "ff": 2}),
+    ("agree", "fail", "fail", 40, {"ff": 16, "fp": 3, "pp": 1}),
+    ("disagree", "fail", "pass", 12, {"fp": 7, "pp": 3, "ff": 2}),
+    ("disagree", "pass", "fail", 8, {"pf": 4, "pp": 2, "ff": 2}),
+)
+
+
+def test_worked_table_of_judge_error_is_what_the_code_gives():
+    word = {"p": "pass", "f": "fail"}
+    cells = []
+    for stratum, old, new, size, labels in TASKS:
+        listed = ", ".join(f"{count} {key}" for key, count in labels.items())
+        assert f"| {old}, {new} | {size} | {listed} | {size // sum(labels.values())} |" in METHODS
+        keys = {(word[key[0]], word[key[1]]): count for key, count in labels.items()}
+        cells.append(Cell(stratum, old, new, size, keys))
+    pool = Pool(tuple(cells), "version_upgrade", BINARY)
+    found, why = class_conditional(pool), helpfulness(pool)
+    for rate in (found.tpr_old, found.tpr_new, found.fpr_old, found.fpr_new):
+        assert f"= {rate.point:.4f} |" in METHODS
+    assert f"| {found.youden_old.point:.4f} | {found.delta.point:.5f} | 0.05 |" in METHODS
+    assert f"= {found.e.point:.4f} |" in METHODS
+    assert f"= {found.transported.point:.5f} |" in METHODS
+    assert (why.improved, why.worsened) == pytest.approx((13, 8), abs=1e-9)
+    assert (why.youden_improved, why.youden_worsened) == pytest.approx((7 / 13, 4 / 8), abs=1e-9)
+    assert f"r = {why.r:.3f}, r_errors = {why.r_errors:.3f}." in METHODS
+
+
+def test_worked_table_of_repeats_is_what_the_code_gives():
+    word = {"p": "pass", "f": "fail"}
+    said = {number: [word[one] for one in text] for number, text in (("1", "ppffp"), ("2", "pffpp"), ("3", "ppfff"))}
+    found = rerun_floor(said, scale=BINARY, references=[word[one] for one in "ppfff"])
+    for name, values, spread in (
+        ("labels changed", [pair.changed for pair in found.pairs], found.changed),
+        ("regressed", [pair.regressed.point for pair in found.pairs], found.regressed),
+    ):
+        row = " | ".join(f"{value:.1f}" for value in values)
+        assert f"| {name} | {row} | {spread.low:.1f}, {spread.middle:.1f}, {spread.high:.1f} |" in METHODS
+
+
+def test_worked_table_of_slices_is_what_the_code_gives():
+    pools = {str(right): swap(disagree=(200, {"pass": right, "fail": 60 - right})) for right in (45, 38, 36)}
+    for one in slice_estimates(pools, estimand="accuracy_difference"):
+        row = next(line for line in METHODS.splitlines() if line.startswith(f"| {one.name} of 60 |"))
+        _, _, point, p_value, adjusted, differs, _ = (cell.strip() for cell in row.split("|"))
+        assert float(point) == pytest.approx(one.estimate.point, abs=5e-5)
+        assert float(p_value) == pytest.approx(one.p_value, rel=0.01)
+        assert float(adjusted.rpartition("= ")[2]) == pytest.approx(one.adjusted, rel=0.01)
+        assert differs == ("yes" if one.differs else "no")
+
+
+def test_worked_example_of_alpha_is_what_the_code_gives():
+    found = agreement([["p", "p"], ["p", "f"], ["f", "f"], ["p", "p"]])
+    assert found.raw == 3 / 4
+    assert f"alpha = 1 - 7 x 2/30 = {found.alpha:.4f}" in METHODS
+
+
+def test_worked_table_of_the_remaining_audit_is_what_the_code_gives():
+    half = swap(disagree=(200, {"pass": 20, "fail": 10}), agree=(1800, {"pass": 29, "fail": 1}))
+    found = remaining_audit(half, estimand="accuracy", side="old", half_width=0.02)
+    numbers = f"{found.more['disagree']} + {found.more['agree']} | {found.least}, {found.most}"
+    assert f"| {numbers} | {found.half_width:.5f} | {found.without_judge} |" in METHODS
+
+
+def test_fields_of_repeats_are_those_documented():
+    sentence = METHODS.partition("Fields of `--json`: ")[2].partition("\n\n")[0]
+    parts = (Floor, RepeatPair, Spread, Share)
+    assert set(re.findall("`(.*?)`", sentence)) == {field.name for part in parts for field in fields(part)}

@@ -170,6 +170,28 @@ def test_early_look_of_a_high_pass_rate_leaves_in_what_its_strata_allow_together
     assert (result.interval.low, result.interval.high) == pytest.approx((0.549436177436313, 1.0), abs=1e-9)
 
 
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_number_that_is_not_finite_is_refused_with_its_place(number):
+    with pytest.raises(
+        InputError, match=rf"cells\.d\.fail→pass\.labels\.pass: not a possible count \(found '{number}'\)"
+    ):
+        Pool((Cell("d", "fail", "pass", 9, {"pass": number}),), "judge_swap", BINARY)
+    with pytest.raises(InputError, match=rf"scale\.pass: a label counts as no finite number \(found '{number}'\)"):
+        Pool((Cell("d", "fail", "pass", 9),), "judge_swap", {"fail": 0.0, "pass": number})
+    with pytest.raises(InputError, match=rf"score\[1\]: a score is no finite number \(found '{number}'\)"):
+        Pool.from_arrays(
+            kind="judge_swap",
+            scale=BINARY,
+            stratum=["d", "d"],
+            old=["fail", "fail"],
+            new=["pass", "pass"],
+            reference=["pass", None],
+            score=[0.5, number],
+        )
+    with pytest.raises(InputError, match=rf"half_width: a target half-width is needed \(found '{number}'\)"):
+        estimate(swap(), estimand="accuracy_difference", policy="monitored", half_width=number)
+
+
 def test_one_case_that_is_the_whole_pool_is_known():
     pool = Pool((Cell("disagree", "fail", "pass", 1, {"pass": 1}),), "judge_swap", BINARY)
     result = estimate(pool, estimand="accuracy_difference")

@@ -169,6 +169,8 @@ def test_missing_labels_are_named():
         four_cells(reference_pool("version_upgrade"))
     with pytest.raises(InputError, match="undefined"):
         shares_of({"both": 0, "only_old": 0, "only_new": 3, "neither": 1})
+    with pytest.raises(InputError, match=r"counts\.both: not a possible count \(found '-5'\)"):
+        shares_of({"both": -5, "only_old": 10, "only_new": 3, "neither": 1})
 
 
 def test_published_forward_less_backward_is_the_difference_of_both_accuracies():

@@ -222,3 +222,9 @@ def test_stratified_means_equal_a_survey_library(estimand, side, kind, name):
     expected = reference("vectors")["peers"][name]
     assert combine(groups).point == pytest.approx(expected["point"], abs=1e-12)
     assert sum(one.contribution for one in moments) ** 0.5 == pytest.approx(expected["se"], abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.0, 1.5])
+def test_error_of_an_exact_interval_outside_its_range_is_refused(alpha):
+    with pytest.raises(InputError, match=rf"alpha: an error is out of range \(found '{alpha}'\)"):
+        hypergeometric_interval(3, 5, 10, alpha)

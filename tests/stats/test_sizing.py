@@ -221,6 +221,15 @@ def test_request_that_cannot_be_met_is_refused(requests, words):
         initial_allocation(swap_frame(), estimand="accuracy_difference", half_width=0.02, requests=requests)
 
 
+@pytest.mark.parametrize(
+    ("assumed", "words"),
+    [({"agreement": 0.9}, "assumed: unknown choice .*'agreement'"), ({"agree": 1.7}, r"assumed\.agree.*'1\.7'")],
+)
+def test_assumption_that_is_impossible_is_refused(assumed, words):
+    with pytest.raises(InputError, match=words):
+        initial_allocation(swap_frame(), estimand="accuracy_difference", half_width=0.02, assumed=assumed)
+
+
 def test_width_for_traffic_that_no_number_of_labels_reaches_is_refused_with_its_bound():
     # y is +1 or -1 on a tenth of the pool: S^2 = 0.1 at no difference, and z sqrt(0.1 / 2000) = 0.0138590.
     bound = width_bound(swap_frame(), estimand="accuracy_difference", half_width=0.01)

@@ -11,10 +11,10 @@ from tqdm import tqdm
 from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
 from audits.models import AuditState
-from audits.services.opening import audit_open, manifest_check
+from audits.services.opening import audit_open
 from core.commands import Command as Base
 from core.commands import Result
-from core.services import operator_at
+from core.services import operator_for
 
 
 class Command(Base):
@@ -28,10 +28,8 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         manifest = load_manifest(options["manifest"], files=options["files"])
-        # A manifest with a fault leaves nothing behind, not even its project.
-        checked, now = manifest_check(manifest, with_bar), timezone.now()
-        actor = operator_at(project=manifest.project, now=now)
-        opened = audit_open(manifest=manifest, actor=actor, now=now, progress=with_bar, checked=checked)
+        with operator_for(project=manifest.project, now=timezone.now()) as actor:
+            opened = audit_open(manifest=manifest, actor=actor, now=timezone.now(), progress=with_bar)
         files = [reading.as_dict() for reading in opened.files]
         result = {
             "audit": opened.audit.name,
@@ -55,6 +53,6 @@ class Command(Base):
         return result, lines, opened.integrity["passed"]
 
 
-def with_bar(what: str, rows: Iterator[Any]) -> Iterator[Any]:
+def with_bar(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
     """A progress bar on standard error, only where somebody watches and the work takes a while."""
-    return iter(tqdm(rows, desc=what, unit=" rows", disable=None, delay=1, leave=False))
+    return iter(tqdm(rows, desc=what, total=expected, unit=" rows", disable=None, delay=1, leave=False))

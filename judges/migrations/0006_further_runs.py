@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('judges', '0003_reader_setting'),
+        ('judges', '0005_case_set_follows'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('audits', '0002_score'),
+        ('audits', '0003_jobs_can_be_cancelled'),
     ]
 
     operations = [

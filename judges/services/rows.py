@@ -1,0 +1,89 @@
+"""Rows written by plain SQL: a million of them are too many for objects. Only loads write this way."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.db import connection, models
+
+
+def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
+    """Keys for so many new rows, which nobody else gets. Part of the transaction that writes them."""
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            # The transaction holds the one right to write, so the next keys are ours.
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+            last = (cursor.fetchone() or (0,))[0]
+            return range(last + 1, last + 1 + number)
+        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, number])
+        return [key for (key,) in cursor.fetchall()]
+
+
+def rows_write(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """COPY on PostgreSQL, one prepared statement on SQLite. JSON goes in as text."""
+    with connection.cursor() as cursor:
+        _write(cursor, model._meta.db_table, columns, rows)
+
+
+def new_rows_write(
+    model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]], *, types: Sequence[str]
+) -> None:
+    """The same, leaving out rows that a unique constraint knows already. `types` are those of the columns."""
+    table, names = model._meta.db_table, ", ".join(columns)
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.executemany(f"{_insert(table, columns)} ON CONFLICT DO NOTHING", rows)
+            return
+        # COPY knows no conflicts: the rows come in beside the table first.
+        declared = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
+        cursor.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS incoming_{table} ({declared}) ON COMMIT DELETE ROWS")
+        cursor.execute(f"TRUNCATE incoming_{table}")
+        _copy(cursor, f"incoming_{table}", columns, rows, types)
+        cursor.execute(
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming_{table} ON CONFLICT DO NOTHING"  # noqa: S608
+        )
+
+
+def found(query: str, keys: Sequence[Any], *parameters: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query whose `{keys}` stands for a list: one parameter, however long it is."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            listed, given = "(SELECT value FROM json_each(%s))", json.dumps(keys)
+            cursor.execute(query.format(keys=f"IN {listed}"), [given, *parameters])
+        else:
+            cursor.execute(query.format(keys="= ANY(%s)"), [list(keys), *parameters])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def as_json(value: Any) -> str:
+    return _JSON.encode(value)
+
+
+def _write(cursor: Any, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    # Names come from our own models, never from input.
+    if connection.vendor == "sqlite":
+        cursor.executemany(_insert(table, columns), rows)
+    else:
+        _copy(cursor, table, columns, rows)
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"  # noqa: S608
+
+
+def _copy(
+    cursor: Any, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], types: Sequence[str] = ()
+) -> None:
+    """Text, or with `types` binary: bytes are half as long there."""
+    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN{' (FORMAT BINARY)' if types else ''}"
+    with connection.wrap_database_errors, cursor.copy(statement) as copy:
+        if types:
+            copy.set_types(types)
+        write: Callable[[Sequence[Any]], None] = copy.write_row
+        for row in rows:
+            write(row)
