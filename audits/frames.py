@@ -20,11 +20,13 @@ from audits.stats.design import merged_strata, permanent_order, stratum_family, 
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Key, Pool, Scores, Waiting
 from core.identity import canonical_json, case_identity, text_hash
-from judges.models import CaseSet, Comparison
+from judges.models import CaseSet, Comparison, RunRole
 from judges.pairing import Pair
+from judges.selectors import ReadOf, reads_of
 from judges.transitions import blocking_slice
 
 ScoreOf = Literal["old", "new", "difference"] | None
+CAUSES: dict[str, Literal["rerun", "order"]] = {RunRole.REPEAT: "rerun", RunRole.ORDER_PROBE: "order"}
 LONGEST_NAME: int = Stratum._meta.get_field("name").max_length or 0
 
 
@@ -41,6 +43,18 @@ class FrameRow:
     new: str
     same_content: bool
     score: float | None = None
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The runs of one side's judge over the frame: what each said of each case, the references of the settled
+    prefixes, and the strata."""
+
+    side: str
+    cause: Literal["rerun", "order"]
+    runs: Mapping[str, Sequence[str | None]]
+    references: Sequence[str | None]
+    strata: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -258,6 +272,36 @@ def slice_pools_of(audit: Audit, *, watermark: int, registration: int) -> dict[s
         coded=table,
         marks=marks,
     )
+
+
+def run_tables_of(audit: Audit, *, watermark: int, registration: int) -> list[RunTable]:
+    """The repeats and the order probes of each side over the frame, with the labels of the same moment as `pool_of`."""
+    comparison = audit.comparison
+    further = list(comparison.further_runs.select_related("run", "reader").exclude(role=RunRole.EVIDENCE_PROBE))
+    if not further:
+        return []
+    rows = frame_of(audit.frame)
+    keys = [(row.case_id, row.case_version) for row in rows]
+    pks = {(one, version): pk for one, version, pk in comparison.case_set.cases.values_list("case_id", "version", "pk")}
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_CASE, _parameters(audit, watermark, registration))
+        labels = {(case_id, version): {"old": old, "new": new} for case_id, version, old, new in cursor.fetchall()}
+    tables = []
+    for side in ("old", "new"):
+        compared = getattr(comparison, f"{side}_run"), getattr(comparison, f"{side}_reader")
+        for role, cause in CAUSES.items():
+            runs = [compared, *((one.run, one.reader) for one in further if (one.side, one.role) == (side, role))]
+            if len(runs) > 1:
+                reads = {f"run {run.ordinal}": reads_of(run, reader, comparison.partition) for run, reader in runs}
+                columns = {name: [_said(read.get(pks[key])) for key in keys] for name, read in reads.items()}
+                references = [labels.get(key, {}).get(side) for key in keys]
+                tables.append(RunTable(side, cause, columns, references, [row.stratum for row in rows]))
+    return tables
+
+
+def _said(read: ReadOf | None) -> str | None:
+    """A verdict; for a reading without one its state, which is no label of any scale; None: not judged."""
+    return None if read is None else read.verdict if read.verdict is not None else f"({read.state})"
 
 
 def pools_by_slice(

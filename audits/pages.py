@@ -9,13 +9,14 @@ from django.conf import settings
 from django.urls import reverse
 
 from adjudication.models import SettlementHow
-from audits.exports.report import judge_words, settled_how, side_rows, transition_tables
+from audits.exports.comparison import comparison_tables, integrity_state, integrity_tables, integrity_words
+from audits.exports.report import judge_words, settled_how, side_rows
 from audits.exports.wording import ESTIMANDS, POLICIES, PREDICTORS, SIDES, TARGETS, remaining_words, saving_words
-from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, JobState
+from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
-from audits.selectors import last_look
+from audits.selectors import column_warnings_of, last_look
 from audits.services.jobs import may_cancel
 from core.errors import Problem
 from core.identity import text_hash
@@ -33,7 +34,6 @@ TABS = [
     ("Monitor", "monitor"),
     ("Results", "results"),
 ]
-SHOWN_CHANGES = 50
 SHOWN_VALUES = 50
 LATE = 5  # seconds after which a job that nobody took says so
 
@@ -49,6 +49,7 @@ def audit_context(audit: Audit, current: str, standing: Standing | None = None) 
         "current": current,
         "holdout": holdout,
         "holdout_url": address("holdout", audit),
+        "integrity_words": integrity_words(integrity_state(audit)),
     }
 
 
@@ -57,24 +58,35 @@ def holdout_context(audit: Audit) -> dict[str, Any]:
 
 
 def integrity_context(audit: Audit) -> dict[str, Any]:
-    integrity = summary_of(audit.comparison).integrity
-    return audit_context(audit, "integrity") | {
-        "integrity": integrity,
-        "sides": side_rows(audit.comparison, integrity),
-        "listed": LISTED,
-    }
+    summary = summary_of(audit.comparison)
+    integrity = summary.integrity
+    tables = integrity_tables(integrity, summary.stability, values=SHOWN_VALUES, columns=column_warnings_of(audit))
+    return (
+        audit_context(audit, "integrity")
+        | tables
+        | {
+            "integrity": integrity,
+            "sides": side_rows(audit.comparison, integrity),
+            "listed": LISTED,
+        }
+    )
 
 
 def transitions_context(audit: Audit) -> dict[str, Any]:
     summary = summary_of(audit.comparison)
-    tables = transition_tables(summary.transitions, changes=SHOWN_CHANGES, values=SHOWN_VALUES)
-    return audit_context(audit, "transitions") | {
-        "integrity": summary.integrity,
-        "transitions": tables,
-        "integrity_url": address("integrity", audit),
-        "report_url": address("report", audit, "json"),
-        "blocking_slices": audit.comparison.blocking_slices,
-    }
+    reports = (summary.integrity, summary.transitions, summary.stability)
+    drawn = ChangeChart.objects.filter(audit=audit).exclude(svg="").exists()
+    return (
+        audit_context(audit, "transitions")
+        | comparison_tables(*reports, most=SHOWN_VALUES)
+        | {
+            "integrity": summary.integrity,
+            "changes_url": address("changes", audit) if drawn else "",
+            "integrity_url": address("integrity", audit),
+            "report_url": address("report", audit, "json"),
+            "blocking_slices": audit.comparison.blocking_slices,
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -160,6 +172,7 @@ def results_context(audit: Audit) -> dict[str, Any]:
     return audit_context(audit, "results") | {
         "look": look,
         "secondary": look.secondary if look else None,
+        "reruns": look.reruns if look else None,
         "by_slice": look.slices if look else None,
         "registered": audit.state == AuditState.REGISTERED,
         "settled_how": how,

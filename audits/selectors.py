@@ -194,6 +194,12 @@ def audits_with_due_looks() -> list[Audit]:
     return [audit for audit in Audit.objects.filter(state=AuditState.REGISTERED) if look_is_due(audit)]
 
 
+def column_warnings_of(audit: Audit) -> list[str]:
+    """Columns of the label files that looked wrong when this manifest was opened."""
+    checks = audit.column_checks.filter(manifest_hash=audit.manifest_hash)
+    return [warning for warnings in checks.values_list("warnings", flat=True) for warning in warnings]
+
+
 def require_registered(audit: Audit) -> Audit:
     if audit.state != AuditState.REGISTERED:
         raise Refused(Problem(f"the plan of {audit} is still a draft", allowed=f"register {audit} first"))

@@ -1,7 +1,8 @@
 """A small project made from nothing but a seed: questions of arithmetic, answers, and two judges of them.
 
 It carries the faults of real material: a judge that did not run on a case, a reply that gives no verdict,
-a label nobody mapped, an answer that changed after it was judged, and errors that both judges share.
+a label nobody mapped, an answer that changed after it was judged, errors that both judges share, and a judge that
+does not always say the same when it is run again.
 """
 
 import csv
@@ -16,6 +17,7 @@ WRONG_ANSWERS = 0.30
 HARD_CASES = 0.15  # on which both judges tend to err together
 BASELINE_ERROR, CANDIDATE_ERROR = 0.16, 0.08
 HARD_ERROR = 0.30
+CHANGES_ITS_MIND = 0.03
 NOT_JUDGED, NO_VERDICT, UNMAPPED, CHANGED_AFTER = 17, 101, 230, 333  # one case each
 
 GUIDELINE = """# Is the answer right?
@@ -70,6 +72,12 @@ sources:
     judgments_of: candidate
     join: case_id
     roles: {{output: answer, raw: reply}}
+  - file: candidate-again.csv
+    format: csv
+    judgments_of: candidate
+    run: "2"
+    join: case_id
+    roles: {{output: answer, raw: reply}}
 
 integrity:
   require_equal_output_hash: true
@@ -86,6 +94,7 @@ review:
   adjudicate_all_blocking_transitions: true
   preserve_original_results: true
   reuse_references: false
+repeats: {{summary: majority, selective: leave_out}}
 plan:
   estimand: accuracy_difference
   target: pool
@@ -121,6 +130,8 @@ def synthetic_project(folder: Path, *, name: str, project: str, seed: str, numbe
     _write(folder / "baseline.csv", ["case_id", "reply"], [_baseline(seed, case) for case in cases], ",")
     candidate = [_candidate(seed, case) for case in cases]
     _write(folder / "candidate.csv", ["case_id", "answer", "reply"], candidate, ",")
+    again = [_candidate(seed, case, run=2) for case in cases]
+    _write(folder / "candidate-again.csv", ["case_id", "answer", "reply"], again, ",")
     (folder / "guideline.md").write_text(GUIDELINE, encoding="utf-8")
     manifest = folder / "manifest.yaml"
     text = MANIFEST.format(name=name, project=project, seed=seed, version=f"{seed}-{number}")
@@ -174,11 +185,13 @@ def _baseline(seed: str, case: SyntheticCase) -> list[str]:
     return [case.case_id, f"I worked it out and compared.\nFinal score: {score}"]
 
 
-def _candidate(seed: str, case: SyntheticCase) -> list[str]:
+def _candidate(seed: str, case: SyntheticCase, run: int = 1) -> list[str]:
     if case.case_id == _id(UNMAPPED):
         return [case.case_id, case.answer, "partial\nThe number is close."]
     answer = "The answer is unknown." if case.case_id == _id(CHANGED_AFTER) else case.answer
     passes = _says_pass(seed, case, "candidate", CANDIDATE_ERROR)
+    if run > 1 and unit_hash(seed, case.case_id, f"run {run}") < CHANGES_ITS_MIND:
+        passes = not passes
     return [case.case_id, answer, f"{'supported' if passes else 'unsupported'}\nChecked step by step."]
 
 

@@ -22,9 +22,11 @@ def look_due(*, queue: int, number: int) -> None:
 @shared_task
 def job_due(*, job: int) -> None:
     """Somebody asked for work on a page."""
+    from audits.services.charts import change_charts_draw
     from audits.services.working import job_run
 
     job_run(job=job, clock=timezone.now)
+    change_charts_draw(now=timezone.now())
 
 
 @shared_task
@@ -43,10 +45,11 @@ def jobs_sweep() -> None:
 def looks_sweep() -> None:
     """Find what a lost message would have started."""
     from audits.selectors import audits_with_due_looks
-    from audits.services.charts import audits_without_chart, chart_bring_up_to_date
+    from audits.services.charts import audits_without_chart, change_charts_draw, chart_bring_up_to_date
     from audits.services.looks import looks_bring_up_to_date
 
     for audit in audits_with_due_looks():
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
     for audit in audits_without_chart():
         chart_bring_up_to_date(audit=audit, now=timezone.now())
+    change_charts_draw(now=timezone.now())

@@ -20,6 +20,7 @@ urlpatterns = [
     path("audits/<path:name>/pairs/caches", pairs.caches, name="caches"),
     path("audits/<path:name>/pairs/readers", pairs.readers, name="readers"),
     path("audits/<path:name>/holdout", pairs.holdout, name="holdout"),
+    path("audits/<path:name>/changes.svg", pages.changes, name="changes"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),
     path("audits/<path:name>/register", pages.register, name="register"),
     path("audits/<path:name>/extend", pages.extend, name="extend"),

@@ -6,7 +6,7 @@ byte (UTF-8, nothing trimmed, no normalisation): two texts that look alike are t
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,15 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def files_hash(paths: Sequence[Path]) -> str:
+    """Hash of the bytes of files, in their order."""
+    return sequence_hash(file_hash(path) for path in paths)
+
+
 def file_hash(path: Path) -> str:
     """Hash of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def canonical_json(value: Any) -> str:

@@ -64,6 +64,7 @@ def counts_only(summary: ComparisonSummary) -> ComparisonSummary:
     """The reports of a sealed comparison, without what they say of single cases. Not stored."""
     integrity, transitions = summary.integrity, summary.transitions
     integrity |= {"cases_named": {}}
+    integrity["recorded"]["same_material"]["named"] = []
     for side in ("old", "new"):
         integrity[side]["unmapped_labels"] = {}  # a label may be a whole response
     unnamed: list[dict[str, Any]] = [change | {"case_id": UNNAMED} for change in transitions["blocking_changes"]]
@@ -72,4 +73,5 @@ def counts_only(summary: ComparisonSummary) -> ComparisonSummary:
         comparison=summary.comparison,
         integrity_text=json.dumps(integrity, ensure_ascii=False),
         transitions_text=json.dumps(transitions, ensure_ascii=False),
+        stability_text=summary.stability_text,
     )

@@ -1,15 +1,23 @@
-"""The integrity report: whether the verdicts may be compared at all. It comes before any rate."""
+"""The integrity report: whether the verdicts may be compared at all. It comes before any rate.
+
+It follows from the pairs alone, so that whoever has them can count it again; `judges.recorded` adds what only the
+records know.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from judges.models import Comparison, Partition, ProvenanceMark, ReadingState
+from judges.associations import SIGNIFICANT, Outlier, far_below, goes_with
+from judges.intake.rows import LENGTH_BAND
+from judges.models import CacheState, Comparison, Partition, ProvenanceMark, ReadingState
 from judges.pairing import ELIGIBLE, Pair, PairState, SideReading
 from judges.selectors import pairs_of
 
 LISTED = 20  # cases named per fault; the counts are always whole
+FAULTS = (ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
 
 
 @dataclass
@@ -22,6 +30,8 @@ class SideReport:
     provenance: Counter[str] = field(default_factory=Counter)
     raw_labels: Counter[str] = field(default_factory=Counter)
     unmapped_labels: Counter[str] = field(default_factory=Counter)
+    cached: int = 0
+    stale_from_cache: int = 0
 
     def add(self, side: SideReading | None) -> None:
         if side is None:
@@ -30,6 +40,9 @@ class SideReport:
         self.judged += 1
         self.states[side.state] += 1
         self.provenance[side.provenance] += 1
+        if side.cache == CacheState.CACHED:
+            self.cached += 1
+            self.stale_from_cache += side.state == ReadingState.STALE
         # A stale reading's label was never held against the mapping.
         if side.state in (ReadingState.VALID, ReadingState.UNMAPPED):
             self.raw_labels[side.raw_label] += 1
@@ -45,7 +58,38 @@ class SideReport:
             "unmapped_labels": dict(self.unmapped_labels),
             "labels_seen": len(self.raw_labels),
             "labels_mapped": len(self.raw_labels) - len(self.unmapped_labels),
+            "cached": self.cached,
+            "stale_from_cache": self.stale_from_cache,
         }
+
+
+@dataclass
+class SliceCounts:
+    """One value of a slice: its cases, those that lack a judgment, and each side's readings without a verdict."""
+
+    cases: int = 0
+    missing: int = 0
+    eligible: int = 0
+    agreeing: int = 0
+    judged: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, state: PairState, old: str | None, new: str | None, number: int) -> None:
+        self.cases += number
+        self.missing += number * (state == PairState.MISSING)
+        self.eligible += number * (state in ELIGIBLE)
+        self.agreeing += number * (state == PairState.AGREE)
+        for name, reading in (("old", old), ("new", new)):
+            if reading is not None:
+                self.judged[name] += number
+                self.faults[name, reading] += number
+
+    def as_dict(self) -> dict[str, Any]:
+        sides = {
+            name: {"judged": self.judged[name]} | {state.value: self.faults[name, state] for state in FAULTS}
+            for name in ("old", "new")
+        }
+        return {"cases": self.cases, "missing": self.missing} | sides
 
 
 @dataclass
@@ -58,11 +102,26 @@ class IntegrityReport:
     pairs: Counter[PairState] = field(default_factory=Counter)
     examples: dict[PairState, list[str]] = field(default_factory=dict)
     same_content: int = 0
+    dimensions: list[str] = field(default_factory=list)
+    kinds: Counter[tuple[str, str, tuple[PairState, str | None, str | None]]] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def eligible(self) -> int:
         return sum(self.pairs[state] for state in ELIGIBLE)
+
+    @cached_property
+    def slices(self) -> dict[str, dict[str, SliceCounts]]:
+        """By slice and value; to be asked once every pair is in."""
+        found: dict[str, dict[str, SliceCounts]] = {name: {} for name in self.dimensions}
+        for (name, value, kind), number in self.kinds.items():
+            found[name].setdefault(value, SliceCounts()).add(*kind, number)
+        return found
+
+    @cached_property
+    def missing_by_slice(self) -> list[dict[str, Any]]:
+        return [self._missing_by(name) for name in self.dimensions]
 
     @property
     def passed(self) -> bool:
@@ -74,6 +133,9 @@ class IntegrityReport:
         self.new.add(pair.new)
         self.pairs[pair.state] += 1
         self.same_content += pair.same_content
+        kind = (pair.state, pair.old and pair.old.state, pair.new and pair.new.state)
+        for name in self.dimensions:
+            self.kinds[name, pair.slices.get(name, ""), kind] += 1
         if not pair.eligible:
             named = self.examples.setdefault(pair.state, [])
             if len(named) < LISTED:
@@ -88,16 +150,70 @@ class IntegrityReport:
             "pairs": {state.value: self.pairs[state] for state in PairState},
             "cases_named": {state.value: ids for state, ids in self.examples.items()},
             "same_content": self.same_content,
+            "slices": {
+                name: {value: counts.as_dict() for value, counts in sorted(values.items())}
+                for name, values in self.slices.items()
+            },
+            "missing_by_slice": self.missing_by_slice,
             "passed": self.passed,
             "failures": self.failures,
+            "warnings": self.warnings,
         }
+
+    def _missing_by(self, name: str) -> dict[str, Any]:
+        """Whether what is missing goes with the values of a slice: then what is left is another population."""
+        found = goes_with({value: (counts.missing, counts.cases) for value, counts in self.slices[name].items()})
+        tested = max(1, len(self.slices))
+        return {
+            "slice": name,
+            "values": len(self.slices[name]),
+            "statistic": found.statistic,
+            "p_value": found.p_value,
+            "goes_with": None if found.p_value is None else found.p_value <= SIGNIFICANT / tested,
+            "reason": found.reason,
+        }
+
+    def warn(self, comparison: Comparison) -> None:
+        """What no rule of the manifest forbids, and a reader has to know before any rate."""
+        self.warnings += [
+            f"missing judgments go with {one['slice']} (p = {one['p_value']:.4f}): what is left is not the whole"
+            for one in self.missing_by_slice
+            if one["goes_with"]
+        ]
+        if comparison.is_swap:
+            for name, values in self.slices.items():
+                groups = {value: (one.agreeing, one.eligible) for value, one in values.items()}
+                self.warnings += [
+                    outlier_words("the two judges' columns agree", f"{name}={one.group or '(none)'}", one)
+                    for one in far_below(groups)
+                ]
+
+
+def outlier_words(columns: str, where: str, found: Outlier) -> str:
+    return (
+        f"{columns} far less in {where} than elsewhere: {found.share * 100:.1f} % of {found.cases} cases against "
+        f"{found.others * 100:.1f} %; look for a column that was shifted or joined wrongly"
+    )
 
 
 def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> IntegrityReport:
     """The report, from the pairs given or from those of the comparison."""
-    report = IntegrityReport()
-    for pair in pairs_of(comparison) if pairs is None else pairs:
+    pairs = list(pairs_of(comparison) if pairs is None else pairs)
+    report = IntegrityReport(dimensions=_dimensions(comparison, pairs))
+    for pair in pairs:
         report.add(pair)
+    report.warn(comparison)
+    _hold_to_rules(report, comparison)
+    return report
+
+
+def _dimensions(comparison: Comparison, pairs: list[Pair]) -> list[str]:
+    """The declared slices, and the length of the output wherever it is known."""
+    measured = any(LENGTH_BAND in pair.slices for pair in pairs)
+    return list(dict.fromkeys([*comparison.slices, *([LENGTH_BAND] if measured else [])]))
+
+
+def _hold_to_rules(report: IntegrityReport, comparison: Comparison) -> None:
     missing = report.pairs[PairState.MISSING]
     unmapped = report.old.unmapped_labels + report.new.unmapped_labels
     if comparison.rules["fail_on_missing_pair"] and missing:
@@ -109,4 +225,3 @@ def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) ->
         report.failures.append(f"fail_on_unmapped_label: {sum(unmapped.values())} judgments have {labels}")
     if not report.eligible:
         report.failures.append("no pair is eligible")
-    return report

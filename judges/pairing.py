@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from judges.models import ProvenanceMark, ReadingState
+from judges.models import CacheState, ProvenanceMark, ReadingState
 
 
 class PairState(StrEnum):
@@ -32,6 +32,7 @@ class SideReading:
     output_agrees: bool | None
     evidence_agrees: bool | None
     score: float | None = None
+    cache: str = CacheState.UNRECORDED
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """Reads of what the machines said."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from judges.models import Comparison, Judgment, Reader, Run
+from core.identity import text_hash
+from judges.models import Artifact, CaseSet, Comparison, Judgment, LoadState, Reader, Run, SystemVersion
 from judges.pairing import Pair, Rules, SideReading, pair_state
 
 PAGE = 2000
@@ -56,6 +57,28 @@ def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str
         )
 
 
+class ReadOf(NamedTuple):
+    """How one case was read in one run. `evidence_agrees` is None where the source recorded nothing."""
+
+    state: str
+    verdict: str | None
+    evidence_agrees: bool | None
+
+
+def reads_of(run: Run, reader: Reader, partition: str) -> dict[int, ReadOf]:
+    """Case -> how it was read, over the cases of a partition that the run judged."""
+    rows = Judgment.objects.filter(run=run, readings__reader=reader, artifact__case__partition=partition).values_list(
+        "artifact__case_id",
+        "readings__state",
+        "readings__verdict",
+        "seen_evidence_hash",
+        "artifact__evidence_hash",
+    )
+    return {
+        case: ReadOf(state, verdict, _agrees(seen, stored)) for case, state, verdict, seen, stored in rows.iterator()
+    }
+
+
 def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
     judgments = Judgment.objects.filter(run=run, readings__reader=reader, artifact__case__in=cases)
     rows = judgments.values_list(
@@ -69,15 +92,65 @@ def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
         "seen_evidence_hash",
         "artifact__evidence_hash",
         "score",
+        "cache",
     )
     return {
         case: (
-            SideReading(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score),
+            SideReading(
+                state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score, cache
+            ),
             out,
             ev,
         )
-        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score in rows.iterator()
+        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score, cache in rows.iterator()
     }
+
+
+def other_evidence(run: Run, partition: str) -> Iterator[tuple[str, list[str]]]:
+    """Of each judgment that saw other evidence than its artifact's: the hash seen, and the artifact's pieces."""
+    rows = (
+        Judgment.objects.filter(run=run, artifact__case__partition=partition)
+        .exclude(seen_evidence_hash="")
+        .exclude(seen_evidence_hash=F("artifact__evidence_hash"))
+    )
+    for seen, parts in rows.values_list("seen_evidence_hash", "artifact__parts").iterator():
+        yield seen, [sha256 for name, sha256 in parts if name != "output"]
+
+
+def same_material(system: SystemVersion, partition: str) -> list[list[str]]:
+    """Ids of cases that share input, output and evidence, byte for byte. Without an input nothing says that two
+    equal outputs are the same case."""
+    shared = (
+        Artifact.objects.filter(system_version=system, case__partition=partition)
+        .exclude(case__input_hash=text_hash(""))
+        .values("case__input_hash", "output_hash", "evidence_hash")
+        .annotate(number=Count("pk"))
+        .filter(number__gt=1)
+    )
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    keys = {(one["case__input_hash"], one["output_hash"], one["evidence_hash"]) for one in shared}
+    if keys:
+        rows = Artifact.objects.filter(
+            system_version=system, case__partition=partition, case__input_hash__in=shared.values("case__input_hash")
+        ).order_by("case")
+        columns = ("case__input_hash", "output_hash", "evidence_hash", "case__case_id")
+        for *key, case_id in rows.values_list(*columns).iterator():
+            if tuple(key) in keys:
+                groups.setdefault((key[0], key[1], key[2]), []).append(case_id)
+    return list(groups.values())
+
+
+def runs_of_same_file(runs: Sequence[Run], case_set: CaseSet) -> list[list[Run]]:
+    """Runs over a case set that were read in the same way from files with the same bytes, in groups with at least one
+    of `runs`."""
+    read = {(run.file_hash, run.reading_hash) for run in runs if run.file_hash}
+    found: dict[tuple[str, str], list[Run]] = {key: [] for key in sorted(read)}
+    known = Q(state=LoadState.COMPLETE) | Q(pk__in=[run.pk for run in runs])
+    stored = case_set.runs.filter(known, file_hash__in={file for file, _ in read})
+    for run in stored.select_related("generator", "system_version").order_by("pk"):
+        if (run.file_hash, run.reading_hash) in found:
+            found[run.file_hash, run.reading_hash].append(run)
+    return [group for group in found.values() if len(group) > 1]
 
 
 def _agrees(seen: str, stored: str) -> bool | None:

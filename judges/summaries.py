@@ -1,27 +1,43 @@
-"""Both reports of a comparison as plain values: stored when it was opened, so that no page counts pairs."""
+"""The reports of a comparison as plain values: stored when it was opened, so that no page counts pairs."""
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
 from judges.holdouts import counts_only, is_sealed
 from judges.integrity import integrity_of
-from judges.models import Comparison, ComparisonSummary
+from judges.models import Comparison, ComparisonRun, ComparisonSummary
 from judges.pairing import Pair
+from judges.recorded import recorded_of
 from judges.selectors import pairs_of
+from judges.stability import stability_of
 from judges.transitions import transitions_of
 
 
-def summary_made(comparison: Comparison, pairs: list[Pair]) -> ComparisonSummary:
-    """Counted from the pairs, and not stored."""
-    return ComparisonSummary(
-        comparison=comparison,
-        integrity_text=json.dumps(integrity_of(comparison, pairs).as_dict(), ensure_ascii=False),
-        transitions_text=json.dumps(transitions_of(comparison, pairs).as_dict(), ensure_ascii=False),
-    )
+def summary_made(
+    comparison: Comparison,
+    pairs: list[Pair],
+    *,
+    further: Iterable[ComparisonRun] | None = None,
+    files: Iterable[dict[str, Any]] = (),
+) -> ComparisonSummary:
+    """Counted from the pairs and the further runs, given or stored; and not stored."""
+    if further is None:
+        further = comparison.further_runs.select_related("run", "reader__mapping").order_by("pk")
+    further = list(further)
+    reports = {
+        "integrity_text": integrity_of(comparison, pairs).as_dict()
+        | {"recorded": recorded_of(comparison, further, files)},
+        "transitions_text": transitions_of(comparison, pairs).as_dict(),
+        "stability_text": stability_of(comparison, pairs, further),
+    }
+    texts = {name: json.dumps(report, ensure_ascii=False) for name, report in reports.items()}
+    return ComparisonSummary(comparison=comparison, **texts)
 
 
 def summary_of(comparison: Comparison) -> ComparisonSummary:
-    """As stored; counted anew for a comparison from before summaries were stored. That of a sealed holdout names no
-    case."""
+    """As stored; counted anew for a comparison from before summaries were stored, or held all of this. That of a sealed
+    holdout names no case."""
     stored = ComparisonSummary.objects.filter(comparison=comparison).first()
-    summary = stored or summary_made(comparison, list(pairs_of(comparison)))
+    summary = stored if stored and stored.stability_text else summary_made(comparison, list(pairs_of(comparison)))
     return counts_only(summary) if is_sealed(comparison) else summary

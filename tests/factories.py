@@ -16,9 +16,9 @@ from core.models import Author, Project, Role
 from core.services import member_add, operator_of, project_ensure
 from judges.intake.rows import ArtifactRow, CaseRow, JudgmentRow
 from judges.intake.specs import GeneratorSpec, MappingSpec, ReaderSpec, RubricSpec, ScaleLabel, SideSpec
-from judges.models import CaseSet, Comparison, Reader, Rubric, Run, SystemVersion
+from judges.models import CaseSet, Comparison, Reader, Rubric, Run, RunRole, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
-from judges.services.comparisons import comparison_open
+from judges.services.comparisons import Further, comparison_open
 from judges.services.publishing import generator_ensure, mapping_publish, reader_ensure, rubric_publish
 from judges.services.runs import run_load
 
@@ -33,6 +33,7 @@ RULES = {
     "accept_unverified_provenance": False,
 }
 
+FurtherLabels = tuple[str, str, Mapping[str, str | None]]  # side, role, raw labels
 Verdicts = Mapping[str, tuple[str | None, str | None]]  # case id -> raw label of each side; None: not judged
 
 
@@ -96,11 +97,27 @@ def side_spec(model: str = "old-judge", run: int = 1, **changes: Any) -> SideSpe
 
 
 def load_run(
-    system: SystemVersion, rows: Iterable[JudgmentRow], model: str = "old-judge", run: int = 1, now: datetime = NOW
+    system: SystemVersion,
+    rows: Iterable[JudgmentRow],
+    model: str = "old-judge",
+    run: int = 1,
+    now: datetime = NOW,
+    *,
+    file_hash: str = "",
+    **shown: Any,
 ) -> Run:
-    spec = side_spec(model, run)
+    spec = side_spec(model, run, **shown)
     generator = generator_ensure(project=system.case_set.project, spec=spec.generator)
-    return run_load(generator=generator, system=system, spec=spec, rows=rows, file="labels.csv", now=now)[0]
+    return run_load(
+        generator=generator,
+        system=system,
+        spec=spec,
+        rows=rows,
+        file="labels.csv",
+        now=now,
+        file_hash=file_hash,
+        reading_hash="0" * 64,
+    )[0]
 
 
 def judged(labels: Mapping[str, str | None], scores: Mapping[str, float] | None = None) -> list[JudgmentRow]:
@@ -125,8 +142,11 @@ def make_swap(
     case_set: str = "cases",
     scores: Mapping[str, float] | None = None,
     partition: str = "development",
+    further: Sequence[FurtherLabels] = (),
+    repeat_summary: str = "majority",
 ) -> Comparison:
-    """A judge swap over cases whose raw labels are given by side; `scores` are those of the new judge."""
+    """A judge swap over cases whose raw labels are given by side; `scores` are those of the new judge, `further` runs
+    are numbered from 2."""
     slices = slices or {}
     rows = [
         case_row(case, n, slices=dict(slices.get(case, {})), partition=partition) for n, case in enumerate(verdicts, 1)
@@ -146,7 +166,27 @@ def make_swap(
         rules=RULES | dict(rules or {}),
         slices=sorted({one for given in slices.values() for one in given}),
         blocking_slices=list(blocking),
+        further=[make_further(system, reader, number, *one) for number, one in enumerate(further, 2)],
+        repeat_summary=repeat_summary,
     )
+
+
+def make_further(
+    system: SystemVersion,
+    reader: Reader,
+    number: int,
+    side: str,
+    role: str,
+    labels: Mapping[str, str | None],
+) -> Further:
+    """A further run of a side; in an order probe positions are swapped, so that Yes means fail."""
+    shown: dict[str, Any] = {}
+    if role == RunRole.ORDER_PROBE:
+        shown = {"presentation_order": "swapped"}
+        reader = make_reader(system.case_set.project, table={"Yes": "fail", "No": "pass"}, name="swapped")
+    elif role == RunRole.EVIDENCE_PROBE:
+        shown = {"packaging": "without the final message"}
+    return Further(side, role, load_run(system, judged(labels), f"{side}-judge", number, **shown), reader)
 
 
 def make_upgrade(

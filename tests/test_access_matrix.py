@@ -41,6 +41,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:caches": LEADING,
     "audits:readers": LEADING,
     "audits:holdout": LEADING,
+    "audits:changes": LEADING,
     "audits:plan": LEADING,
     "audits:register": LEADING,
     "audits:extend": LEADING,

@@ -11,13 +11,15 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from adjudication.models import Review
-from audits.exports.charts import CHART_TITLE, evenly, width_curve
+from audits.exports.charts import CHANGES_TITLE, CHART_TITLE, change_chart, evenly, width_curve
+from audits.exports.comparison import change_rows, comparison_tables
 from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
 from audits.models import Audit, AuditState, Frame, Look
 from audits.plans import half_width_of
 from audits.progress import Progress, progress_of
 from audits.selectors import (
+    column_warnings_of,
     known_cells,
     last_look,
     looks_listed,
@@ -56,7 +58,9 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "plan": audit.plan,
         "half_width": half_width_of(audit),
         "integrity": summary.integrity,
+        "column_warnings": column_warnings_of(audit),
         "transitions": summary.transitions,
+        "stability": summary.stability,
         "frame_hash": frame_hash,
         "registrations": list(audit.registrations.order_by("n").values("n", "labels", "code_version", "frame_hash")),
         "progress": progress.as_dict(),
@@ -66,6 +70,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
         "secondary": look.secondary if look else None,
+        "reruns": look.reruns if look else None,
         "by_slice": look.slices if look else None,
         "agreement": asdict(reviewer_agreement(audit)),
         "estimate_again": estimate_command(audit, "pool.csv")
@@ -75,43 +80,54 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
     }
 
 
-def report_html(audit: Audit, now: datetime, chart: str | None = None) -> str:
-    """The page. `chart` is one that was drawn before; without it, it is drawn here."""
+def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_chart: str = "") -> str:
+    """The page. The charts are those drawn before; without `chart`, both are drawn here."""
     look, progress = last_look(audit), progress_of(audit, now)
     looks = list(looks_of(audit).values_list("pk", flat=True))
     data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
     if chart is None:
         chart = width_curve(list(looks_listed(audit).reverse()), half_width=half_width, title=CHART_TITLE)
-    context = data | {
-        "audit": audit,
-        "holdout": holdout_of(comparison),
-        "made_at": now,
-        "kind_words": KINDS[comparison.kind],
-        "policy_words": POLICIES[audit.plan["policy"]],
-        "listed": LISTED,
-        "sides": side_rows(comparison, data["integrity"]),
-        "transitions": transition_tables(data["transitions"], changes=MOST_ROWS, values=MOST_ROWS),
-        "registrations": audit.registrations.order_by("n"),
-        "progress": progress,
-        "double_review_share": audit.review["double_review_share"],
-        "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
-        "settled_how": list(data["settled_how"].items()),
-        "labelled_by": list(data["labelled_by"].items()),
-        "simulated": AuthorKind.SIMULATED in data["labelled_by"],
-        "look": look,
-        "looks": looks_listed(audit).filter(pk__in=evenly(looks, MOST_LOOKS)).reverse(),
-        "all_looks": len(looks),
-        "cells": data["known_cells"],
-        "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
-        "conclusion": conclusion(look.result, half_width=half_width) if look else "Nothing yet: no label is settled.",
-        "gain_words": gain_words(look.result) if look else "",
-        "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
-        "interval_words": interval_words(look.result) if look else "",
-        "chart": chart,
-        "chart_title": CHART_TITLE,
-        "style": report_style(),
-    }
+        changes_chart = change_chart(change_rows(data["transitions"], data["stability"]))
+    tables = comparison_tables(
+        data["integrity"], data["transitions"], data["stability"], most=MOST_ROWS, columns=data["column_warnings"]
+    )
+    context = (
+        data
+        | tables
+        | {
+            "audit": audit,
+            "holdout": holdout_of(comparison),
+            "changes_chart": changes_chart,
+            "changes_title": CHANGES_TITLE,
+            "made_at": now,
+            "kind_words": KINDS[comparison.kind],
+            "policy_words": POLICIES[audit.plan["policy"]],
+            "listed": LISTED,
+            "sides": side_rows(comparison, data["integrity"]),
+            "registrations": audit.registrations.order_by("n"),
+            "progress": progress,
+            "double_review_share": audit.review["double_review_share"],
+            "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
+            "settled_how": list(data["settled_how"].items()),
+            "labelled_by": list(data["labelled_by"].items()),
+            "simulated": AuthorKind.SIMULATED in data["labelled_by"],
+            "look": look,
+            "looks": looks_listed(audit).filter(pk__in=evenly(looks, MOST_LOOKS)).reverse(),
+            "all_looks": len(looks),
+            "cells": data["known_cells"],
+            "cells_caption": "Verdict right, by side" if comparison.is_swap else "Human label at its best, by side",
+            "conclusion": conclusion(look.result, half_width=half_width)
+            if look
+            else "Nothing yet: no label is settled.",
+            "gain_words": gain_words(look.result) if look else "",
+            "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
+            "interval_words": interval_words(look.result) if look else "",
+            "chart": chart,
+            "chart_title": CHART_TITLE,
+            "style": report_style(),
+        }
+    )
     return render_to_string("audits/report.html", context)
 
 
@@ -168,27 +184,3 @@ def _judge(run: Run, reader: Reader) -> str:
         f"judge {run.generator.model}{prompt} (generator {run.generator.identity[:12]}), run {run.ordinal}, "
         f"read by {reader} on {run.system_version}"
     )
-
-
-def transition_tables(transitions: dict[str, Any], *, changes: int, values: int) -> dict[str, Any]:
-    """The transitions as rows, with at most so many blocking changes and values of a slice: the report's JSON has all.
-
-    Of a slice with more values, those with the most changed verdicts are kept.
-    """
-    labels, blocking = transitions["labels"], transitions["blocking_changes"]
-    slices = [
-        {"name": name, "values": _most_changed(found, values), "all": len(found)}
-        for name, found in transitions["slices"].items()
-    ]
-    return transitions | {
-        "rows": list(zip(labels, transitions["all"]["counts"], strict=True)),
-        "slices": slices,
-        "blocking_changes": blocking[:changes],
-        "all_blocking": len(blocking),
-    }
-
-
-def _most_changed(found: dict[str, Any], most: int) -> list[tuple[str, Any]]:
-    if len(found) <= most:
-        return list(found.items())
-    return sorted(found.items(), key=lambda one: -one[1]["changed"])[:most]

@@ -1,12 +1,18 @@
 """Reports as plain lines, for the commands."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from audits.exports.comparison import floor_words, integrity_warnings, stability_changes
 from core.errors import shortened
 from judges.diagnosis import PairDiagnosis
 
 
-def integrity_lines(report: dict[str, Any]) -> list[str]:
+def integrity_lines(
+    report: dict[str, Any],
+    runs: Mapping[str, Sequence[dict[str, Any]]] | None = None,
+    columns: Sequence[str] = (),
+) -> list[str]:
     lines = [f"integrity: {report['eligible']} of {report['cases']} cases are eligible"]
     for state, number in report["pairs"].items():
         if number:
@@ -20,8 +26,58 @@ def integrity_lines(report: dict[str, Any]) -> list[str]:
             f"  {side}: {counts['judged']} judged, {counts['missing']} missing; {states}; provenance {marks}; "
             f"{counts['labels_mapped']} of {counts['labels_seen']} labels seen are mapped"
         )
+        lines += _evidence_and_cache(side, counts, report["recorded"]["other_evidence"][side])
+    for side, further in (runs or {}).items():
+        for run in further[1:]:
+            states = ", ".join(f"{number} {state}" for state, number in run["states"].items() if number)
+            lines.append(f"  {side} {run['name']}, {run['role']}: {run['judged']} judged; {states}")
+    lines += _rows_and_slices(report)
+    lines += [f"  WARNING {warning}" for warning in integrity_warnings(report, columns)]
     lines += [f"  NOT MET {failure}" for failure in report["failures"]]
     return lines
+
+
+def _evidence_and_cache(side: str, counts: dict[str, Any], evidence: dict[str, int]) -> list[str]:
+    lines = []
+    if any(evidence.values()):
+        found = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in evidence.items() if number)
+        lines.append(f"  {side}: other evidence than the artifact's: {found}")
+    if counts["cached"]:
+        lines.append(f"  {side}: {counts['cached']} answers from a cache, {counts['stale_from_cache']} of them stale")
+    return lines
+
+
+def _rows_and_slices(report: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  {file['file']}, {file['what']}: {file['rows']} rows, {file['missing']} without an answer, "
+        f"{file['duplicates']} repeated, {file['absent']} cases without a row"
+        for file in report["recorded"]["files"]
+        if file["missing"] or file["duplicates"] or file["absent"]
+    ]
+    same = report["recorded"]["same_material"]
+    if same["cases"]:
+        named = "; ".join(", ".join(group) for group in same["named"])
+        lines.append(f"  {same['cases']} cases are the same bytes as another: {named}")
+    for test in report["missing_by_slice"]:
+        if test["p_value"] is not None:
+            lines.append(f"  missing by {test['slice']}: p = {test['p_value']:.4f} over {test['values']} values")
+    for name, values in report["slices"].items():
+        for value, counts in values.items():
+            unparsed = counts["old"]["unparsed"], counts["new"]["unparsed"]
+            if counts["missing"] or any(unparsed):
+                lines.append(
+                    f"  {name}={value or '(none)'}: {counts['cases']} cases, {counts['missing']} missing; unparsed "
+                    f"{unparsed[0]} of {counts['old']['judged']} old, {unparsed[1]} of {counts['new']['judged']} new"
+                )
+    return lines
+
+
+def stability_lines(transitions: dict[str, Any], stability: dict[str, Any]) -> list[str]:
+    lines = []
+    for change in stability_changes(stability):
+        note = f" ({change.note})" if change.note else ""
+        lines.append(f"  {change.group}, {change.name}: {change.changed} of {change.pairs} changed{note}")
+    return lines + [f"  {words}" for words in floor_words(transitions, stability)]
 
 
 def transition_lines(report: dict[str, Any]) -> list[str]:

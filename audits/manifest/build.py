@@ -1,15 +1,19 @@
 """From a document that passed every check to typed specs. Nothing is decided here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from audits.manifest.document import list_at, mapping_at, names_at, number_at, text_at, texts_at
+from audits.manifest.runs import further_role, run_numbers
 from audits.manifest.sources import BY_ROW, artifact_sides, file_format, file_quoting
 from audits.manifest.specs import CutoverSpec, GateRule, IntegritySpec, Manifest, PlanSpec, RepeatsSpec, ReviewSpec
 from core.identity import text_hash
 from judges.intake.specs import (
+    AS_GIVEN,
     SIDES,
+    FurtherRun,
     GeneratorSpec,
     Join,
     Layout,
@@ -30,6 +34,8 @@ Document = dict[str, Any]
 
 
 def build(name: str, text: str, document: Document, guideline: str, paths: Mapping[str, Path]) -> Manifest:
+    sides: dict[SideName, SideSpec] = {side: _side(document["judges"][side]) for side in SIDES}
+    sources = tuple(source_of(document, source, place == 0) for place, source in enumerate(document["sources"]))
     return Manifest(
         name=name,
         text=text,
@@ -42,9 +48,10 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         partition=document.get("partition", "development"),
         kind=document["kind"],
         rubric=_rubric(document["rubric"], guideline),
-        sides={side: _side(document["judges"][side]) for side in SIDES},
+        sides=sides,
         mappings={key: _mapping(key, table) for key, table in document["mappings"].items()},
-        sources=tuple(source_of(document, source, place == 0) for place, source in enumerate(document["sources"])),
+        sources=sources,
+        further_runs=tuple(_further_runs(document, sides, sources)),
         reviews=tuple(review_source_of(document, review) for review in list_at(document, "reviews")),
         integrity=IntegritySpec(**_flags(document, "integrity")),
         slices=tuple(texts_at(document, "slices")),
@@ -75,7 +82,7 @@ def _side(judge: Document) -> SideSpec:
         generator=GeneratorSpec(**generator),
         reader=_reader(judge["reader"]),
         run=int(judge.get("run", "1")),
-        presentation_order=judge.get("presentation_order", "as given"),
+        presentation_order=judge.get("presentation_order", AS_GIVEN),
     )
 
 
@@ -114,7 +121,32 @@ def source_of(document: Document, source: Document, defines_cases: bool) -> Sour
         provenance=roles.get("provenance", {}),
         repair=Repair(repair) if repair else None,
         layout=_layout(source),
+        judge_version=roles.get("judge_version"),
+        judge_named=_judge_named(document, source) if "judge_version" in roles else "",
+        further=cast(Any, further_role(document, source)),
     )
+
+
+def _judge_named(document: Document, source: Document) -> str:
+    judge = document["judges"][source["judgments_of"]]
+    return str(judge.get("recorded_as", judge["generator"]["model"]))
+
+
+def _further_runs(
+    document: Document, sides: Mapping[SideName, SideSpec], sources: tuple[Source, ...]
+) -> Iterator[FurtherRun]:
+    for source, number, entry in zip(sources, run_numbers(document), document["sources"], strict=True):
+        if source.further is None or source.judgments_of is None:
+            continue
+        side = sides[source.judgments_of]
+        spec = replace(
+            side,
+            run=number,
+            presentation_order=entry.get("presentation_order", side.presentation_order),
+            packaging=entry.get("evidence_probe", AS_GIVEN),
+            reader=replace(side.reader, mapping=entry.get("mapping", side.reader.mapping)),
+        )
+        yield FurtherRun(source.judgments_of, source.further, spec, source)
 
 
 def _join(columns: Any) -> Join:

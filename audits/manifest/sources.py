@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 from audits.manifest.checks import Document, mapping_exists
 from audits.manifest.document import list_at, mapping_at, names_at, text_at
+from audits.manifest.runs import further_role, run_problems
 from core.errors import Problem
 from judges.intake.specs import SIDES, Format
 
@@ -20,7 +21,7 @@ ENDINGS: dict[str, Format] = {
     "eval": "eval",
 }
 CASE_ROLES = ("case_id", "input", "slices", "partition", "cluster")
-JUDGMENT_ROLES = ("label", "raw", "score", "provenance")
+JUDGMENT_ROLES = ("label", "raw", "score", "provenance", "judge_version")
 
 
 def source_problems(document: Document) -> Iterator[Problem]:
@@ -28,7 +29,10 @@ def source_problems(document: Document) -> Iterator[Problem]:
         yield from _format_known(document, source, f"sources[{place}]")
         yield from _case_source(source) if place == 0 else _further_source(source, f"sources[{place}]")
         yield from _roles_fit(document, source, f"sources[{place}]")
+        if "mapping" in mapping_at(source):
+            yield from mapping_exists(document, "sources", place, "mapping")
     yield from _one_each(document)
+    yield from run_problems(document)
     for place, review in enumerate(list_at(document, "reviews")):
         yield from _format_known(document, review, f"reviews[{place}]")
         yield from mapping_exists(document, "reviews", place, "mapping")
@@ -119,7 +123,11 @@ def _artifacts_fit(document: Document, source: Any, key: str) -> Iterator[Proble
 def _one_each(document: Document) -> Iterator[Problem]:
     sources = [source for source in list_at(document, "sources") if isinstance(source, dict)]
     for side in SIDES:
-        judgments = [n for n, source in enumerate(sources) if source.get("judgments_of") == side]
+        judgments = [
+            n
+            for n, source in enumerate(sources)
+            if source.get("judgments_of") == side and further_role(document, source) is None
+        ]
         artifacts = [n for n, source in enumerate(sources) if side in artifact_sides(source)]
         for noun, found in (("judgments", judgments), ("artifacts", artifacts)):
             if len(found) != 1 and sources:

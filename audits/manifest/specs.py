@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from judges.intake.specs import MappingSpec, ReviewSource, RubricSpec, SideName, SideSpec, Source
+from judges.intake.specs import FurtherRun, MappingSpec, ReviewSource, RubricSpec, SideName, SideSpec, Source
 
 Kind = Literal["judge_swap", "version_upgrade"]
 Allocation = Literal["optimal", "all"] | int
@@ -55,6 +55,8 @@ class PlanSpec:
 
 @dataclass(frozen=True)
 class RepeatsSpec:
+    """Which verdict of a side's repeats counts, and that a repeat of some rows only is left out."""
+
     summary: Literal["majority", "first"] = "majority"
     selective: Literal["leave_out"] = "leave_out"
 
@@ -91,6 +93,7 @@ class Manifest:
     sides: Mapping[SideName, SideSpec]
     mappings: Mapping[str, MappingSpec]
     sources: tuple[Source, ...]
+    further_runs: tuple[FurtherRun, ...]
     reviews: tuple[ReviewSource, ...]
     integrity: IntegritySpec
     slices: tuple[str, ...]
@@ -109,3 +112,7 @@ class Manifest:
     def path(self, source: Source | ReviewSource) -> tuple[Path, ...]:
         """The files of a source, in order."""
         return tuple(self.paths[name] for name in source.layout.files)
+
+    def source_of(self, side: SideName) -> Source:
+        """The source of the judgments that are compared."""
+        return next(source for source in self.sources if source.judgments_of == side and source.further is None)

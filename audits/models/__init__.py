@@ -1,12 +1,14 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
-from audits.models.prepared import DraftSizing, LookChart
+from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookChart
 
 __all__ = [
     "Audit",
     "AuditState",
     "Cell",
+    "ChangeChart",
+    "ColumnCheck",
     "DraftSizing",
     "Draw",
     "Frame",

@@ -25,6 +25,7 @@ class Look(AppendOnly):
     result = models.JSONField()
     secondary = models.JSONField(null=True)  # secondary estimates, at a look at which the audit may stop
     slices = models.JSONField(null=True)  # the estimand by slice, at a look at which the audit may stop
+    reruns = models.JSONField(null=True)  # what further runs cost against the labels, at such a look
     remaining = models.JSONField(null=True)  # the sizing of what is left; null where the plan has no target
 
     class Meta:

@@ -30,6 +30,24 @@ class DraftSizing(AppendOnly):
         return f"sizing of {self.audit}"
 
 
+class ColumnCheck(AppendOnly):
+    """Columns of label files held against the verdicts, before any label is imported: which one agrees far less for one
+    system or slice than for the others. Made when the audit is opened, if the files are there by then.
+
+    Only what is wrong is kept: rates of agreement are for after the plan.
+    """
+
+    audit = models.ForeignKey(Audit, models.PROTECT, related_name="column_checks")
+    manifest_hash = models.CharField(max_length=64)
+    warnings = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "manifest_hash"], name="one_column_check_per_manifest")]
+
+    def __str__(self) -> str:
+        return f"columns of {self.audit}"
+
+
 class LookChart(models.Model):
     """The chart of the looks up to one, drawn by the worker: no page draws.
 
@@ -43,3 +61,17 @@ class LookChart(models.Model):
 
     def __str__(self) -> str:
         return f"chart at {self.look}"
+
+
+class ChangeChart(models.Model):
+    """The chart of the verdicts that changed, drawn by the worker: no page draws.
+
+    A cache, which can be made again from the comparison's summary.
+    """
+
+    audit = models.OneToOneField(Audit, models.CASCADE, related_name="change_chart")
+    svg = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"chart of the changes in {self.audit}"

@@ -11,6 +11,7 @@ CASES = "cases.csv"
 PAIRS = "pairs.csv"
 INTEGRITY = "integrity.json"
 TRANSITIONS = "transitions.json"
+STABILITY = "stability.json"
 FRAME = "frame.csv"
 SETTLEMENTS = "settlements.csv"
 REVIEWS = "reviews.csv"
@@ -29,6 +30,7 @@ FILES = {
     PAIRS: "both sides' readings of every case, and the state of the pair",
     INTEGRITY: "the integrity report: completeness, invalid and missing counts, provenance",
     TRANSITIONS: "old and new verdicts, over all cases and by slice, with every blocking change",
+    STABILITY: "what each judge changes by itself: run again, in another order, over other evidence",
     FRAME: "every eligible case with its stratum and its place in the permanent random order",
     SETTLEMENTS: "every decision on a case, in the order in which they were made",
     REVIEWS: "every answer as it was given, under pseudonyms",

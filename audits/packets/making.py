@@ -31,6 +31,7 @@ from audits.packets.contents import (
     REPORT_JSON,
     REVIEWS,
     SETTLEMENTS,
+    STABILITY,
     TRANSITIONS,
     CaseLine,
     SettlementLine,
@@ -67,6 +68,7 @@ def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> d
         archive.add(GUIDELINE, [audit.rubric.guideline])
         archive.add(INTEGRITY, [report_json(summary.integrity)])
         archive.add(TRANSITIONS, [report_json(summary.transitions)])
+        archive.add(STABILITY, [report_json(summary.stability)])
         rows = {name: archive.add(name, lines) - 1 for name, lines in tables.items()}
         rows[LOOKS] = archive.add(LOOKS, _looks(audit))
         archive.add(ANCHORS_JSONL, anchor_lines(audit, "jsonl"))

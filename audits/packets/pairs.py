@@ -8,7 +8,7 @@ from judges.models import ReadingState
 from judges.pairing import Pair, PairState, SideReading
 
 SIDES = ("old", "new")
-READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees", "score")
+READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees", "score", "cache")
 PAIR_COLUMNS = (
     "case_id",
     "case_version",
@@ -33,7 +33,7 @@ def _reading_cells(reading: SideReading | None) -> list[str]:
         return [""] * len(READING)
     marks = [MARKS[reading.output_agrees], MARKS[reading.evidence_agrees]]
     score = "" if reading.score is None else repr(reading.score)
-    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks, score]
+    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks, score, reading.cache]
 
 
 def pair_of(cells: Mapping[str, str]) -> Pair:
@@ -51,9 +51,11 @@ def pair_of(cells: Mapping[str, str]) -> Pair:
 
 
 def _reading(cells: Mapping[str, str], side: str) -> SideReading | None:
-    state, verdict, raw_label, provenance, output, evidence, score = (cells[f"{side}_{name}"] for name in READING)
+    state, verdict, raw_label, provenance, output, evidence, score, cache = (
+        cells[f"{side}_{name}"] for name in READING
+    )
     if not state:
         return None
     found = verdict if state == ReadingState.VALID else None
     number = float(score) if score else None
-    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence], number)
+    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence], number, cache)

@@ -10,9 +10,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from audits.frames import pool_of, slice_pools_of
+from audits.frames import pool_of, run_tables_of, slice_pools_of
 from audits.models import Audit, Look
 from audits.plans import estimate_arguments, has_stopped, target_half_width
+from audits.reruns import rerun_findings
 from audits.secondary import secondary_findings, slice_findings
 from audits.selectors import look_is_due, settled_number
 from audits.stats.estimate import estimate
@@ -74,6 +75,13 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 final=estimated.final,
                 result=result,
                 secondary=secondary_findings(pool, level=audit.plan["level"], by=audit.plan["strata_by"])
+                if stopped
+                else None,
+                reruns=rerun_findings(
+                    run_tables_of(audit, watermark=watermark, registration=registration.n),
+                    pool,
+                    level=audit.plan["level"],
+                )
                 if stopped
                 else None,
                 slices=_by_slice(audit, watermark, registration.n) if stopped else None,

@@ -11,10 +11,11 @@ from adjudication.models import Queue
 from adjudication.services.queues import queue_open
 from audits.manifest.specs import Manifest
 from audits.models import Audit, AuditState
+from audits.services.columns import columns_check
 from audits.services.sizing import draft_size
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
-from core.identity import value_hash
+from core.identity import files_hash, value_hash
 from core.models import Author, Project
 from judges.intake.columns import (
     read_artifacts,
@@ -26,12 +27,12 @@ from judges.intake.columns import (
 )
 from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import Problems
-from judges.intake.rows import CaseIndex, CaseRow, Tally
-from judges.intake.specs import SIDES, ReviewSource, SideName, Source
+from judges.intake.rows import CaseIndex, CaseRow, LabelRow, Tally
+from judges.intake.specs import SIDES, ReviewSource, SideName, SideSpec, Source
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.progress import Progress, silent
 from judges.services.cases import artifacts_load, case_set_load
-from judges.services.comparisons import comparison_count, comparison_store
+from judges.services.comparisons import Further, comparison_count, comparison_store
 from judges.services.holdouts import refuse_retired_named
 from judges.services.loads import Load, LoadCounts, loading
 from judges.services.publishing import (
@@ -45,6 +46,7 @@ from judges.services.runs import run_load
 from judges.summaries import summary_of
 
 LISTED_VALUES = 20
+OLD_NEW: dict[SideName, str] = {"baseline": "old", "candidate": "new"}
 
 
 @dataclass
@@ -93,14 +95,16 @@ def audit_open(
     with loading(project=project, now=now) as load:
         watched = load.watched(progress)
         intake = _Intake(manifest, load, watched)
-        comparison = intake.read()
-        summary = comparison_count(comparison, watched)
+        comparison, further = intake.read()
+        files = [one.as_dict() for one in intake.files]
+        summary = comparison_count(comparison, watched, further=further, files=files)
         with transaction.atomic():
             load.complete()
-            comparison = comparison_store(comparison, summary)
+            comparison = comparison_store(comparison, summary, further=further)
             audit = _draft(manifest, project, comparison, actor, now)
             opened(audit)
     draft_size(audit=audit)
+    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index))
     return Opened(audit, intake.files, summary_of(comparison).integrity)
 
 
@@ -121,7 +125,7 @@ class _Intake:
         self.index = CaseIndex()
         self.files: list[FileReading] = []
 
-    def read(self) -> Comparison:
+    def read(self) -> tuple[Comparison, list[Further]]:
         """Every file, and what is compared; or all problems."""
         problems = self.load.problems
         self._publish()
@@ -135,13 +139,19 @@ class _Intake:
         # Artifacts first, wherever they stand: a judgment is of an artifact.
         systems = self._artifacts(case_set)
         whole = problems.total == published
-        sides = {side: self._run(side, systems, whole) for side in SIDES}
+        sides = {
+            side: self._run(self.manifest.sides[side], self.manifest.source_of(side), systems, whole) for side in SIDES
+        }
+        further = [
+            Further(OLD_NEW[one.side], one.role, *self._run(one.spec, one.source, systems, whole))
+            for one in self.manifest.further_runs
+        ]
         for review in _reviews_there(self.manifest):
             for _ in read_labels(self.manifest.path(review), review, self.index, problems=problems):
                 pass
         problems.raise_if_any()
         self.load.store_texts(self.progress)
-        return self._comparison(sides)
+        return self._comparison(sides), further
 
     def _publish(self) -> None:
         project = self.load.project
@@ -192,11 +202,12 @@ class _Intake:
                 self.files.append(reading)
         return systems
 
-    def _run(self, side: SideName, systems: dict[str, SystemVersion], whole: bool) -> tuple[Run, Reader]:
-        manifest, load = self.manifest, self.load
-        spec = manifest.sides[side]
-        source = next(source for source in manifest.sources if source.judgments_of == side)
-        reading = FileReading(source.file, f"judgments of {side}", Tally())
+    def _run(
+        self, spec: SideSpec, source: Source, systems: dict[str, SystemVersion], whole: bool
+    ) -> tuple[Run, Reader]:
+        load, side = self.load, source.judgments_of
+        what = f"judgments of {side}" if source.further is None else f"{source.further} of {side}, run {spec.run}"
+        reading = FileReading(source.file, what, Tally())
         reader = reader_ensure(project=load.project, spec=spec.reader, load=load)
         run, reading.loaded = run_load(
             generator=generator_ensure(project=load.project, spec=spec.generator, load=load),
@@ -208,6 +219,8 @@ class _Intake:
             reader=reader,
             load=load,
             whole=whole,
+            file_hash=files_hash(self.manifest.path(source)),
+            reading_hash=source.reading_hash(),
         )
         self.files.append(reading)
         return run, reader
@@ -235,6 +248,7 @@ class _Intake:
             rules=asdict(manifest.integrity),
             slices=list(manifest.slices),
             blocking_slices=[f"{name}={value}" for name, value in manifest.blocking_slices],
+            repeat_summary=manifest.repeats.summary,
         )
 
 
@@ -249,6 +263,12 @@ def _noting_slices(rows: Iterator[CaseRow], seen: dict[str, set[str]]) -> Iterat
 def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
     """Files of labels that exist by now: most come only after the draw."""
     return [review for review in manifest.reviews if set(review.layout.files) <= set(manifest.paths)]
+
+
+def _labels(manifest: Manifest, index: CaseIndex) -> Iterator[tuple[LabelRow, str]]:
+    for review in _reviews_there(manifest):
+        for row in read_labels(manifest.path(review), review, index):
+            yield row, review.mapping
 
 
 def _check_columns(manifest: Manifest, problems: Problems) -> None:

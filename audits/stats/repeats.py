@@ -15,7 +15,8 @@ Cause = Literal["rerun", "order"]
 
 @dataclass(frozen=True)
 class RepeatPair:
-    """One ordered pair of repeats: labels changed over all cases, and right in the first and wrong in the second."""
+    """One ordered pair of repeats: labels changed, of the cases with a label of the scale in both; and right in the
+    first and wrong in the second, of all cases."""
 
     first: str
     second: str
@@ -69,7 +70,7 @@ def rerun_floor(
     ----------
     repeats : mapping of name to sequence of labels, length N
         None where the repeat has no row for the case. An invalid reading is not a missing row: give it a label
-        of its own that is not on the scale, such as "unparsed"; it is never right.
+        of its own that is not on the scale, such as "unparsed"; it is never right, and no change of label.
     scale : mapping of label to number
         The labels a reference may have.
     references : sequence of label or None, length N, optional
@@ -81,7 +82,8 @@ def rerun_floor(
     Returns
     -------
     Floor
-        Shares are of all N cases. Where references are sampled they are design-weighted, with a fixed-n interval.
+        Regressed shares are of all N cases. Where references are sampled they are design-weighted, with a fixed-n
+        interval.
 
     Raises
     ------
@@ -155,7 +157,8 @@ def _pair(
     level: float,
 ) -> RepeatPair:
     old, new = full[first], full[second]
-    changed = sum(a != b for a, b in zip(old, new, strict=True)) / len(old)
+    labelled = [(a, b) for a, b in zip(old, new, strict=True) if a in scale and b in scale]
+    changed = sum(a != b for a, b in labelled) / max(1, len(labelled))
     if references is None:
         return RepeatPair(first, second, changed, None, "no references")
     for label in references:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from audits.exports.anchors import anchor_lines
 from audits.exports.report import report_data, report_html, report_json, report_style
 from audits.exports.reviews import review_lines
-from audits.models import Audit, LookChart
+from audits.models import Audit, ChangeChart, LookChart
 from audits.selectors import require_registered
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
@@ -33,7 +33,9 @@ def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
         answer = HttpResponse(report_json(report_data(audit, now)), content_type="application/json; charset=utf-8")
         return _saved_as(answer, f"{name}-report.json")
     chart = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
-    return _self_contained(HttpResponse(report_html(audit, now, chart=chart.svg if chart else "")))
+    changes = ChangeChart.objects.filter(audit=audit).first()
+    charts = {"chart": chart.svg if chart else "", "changes_chart": changes.svg if changes else ""}
+    return _self_contained(HttpResponse(report_html(audit, now, **charts)))
 
 
 @for_leads

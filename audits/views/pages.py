@@ -1,10 +1,10 @@
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from audits.forms import asked_labels
-from audits.models import JobKind
+from audits.models import ChangeChart, JobKind
 from audits.pages import extend_context, integrity_context, plan_context, results_context, transitions_context
 from audits.samples import extended_sample
 from audits.services.jobs import job_ask
@@ -23,6 +23,14 @@ def integrity(request: ProjectRequest, name: str) -> HttpResponse:
 @require_GET
 def transitions(request: ProjectRequest, name: str) -> HttpResponse:
     return render(request, "audits/transitions.html", transitions_context(audit_or_404(request, name)))
+
+
+@for_leads
+@require_GET
+def changes(request: ProjectRequest, name: str) -> HttpResponse:
+    """The chart of changed verdicts as an image: what an image shows runs nothing."""
+    found = get_object_or_404(ChangeChart.objects.exclude(svg=""), audit=audit_or_404(request, name))
+    return HttpResponse(found.svg, content_type="image/svg+xml")
 
 
 @for_leads

@@ -20,7 +20,7 @@ from judges.intake.joins import (
     placed_rows,
     tables_of,
 )
-from judges.intake.names import case_faults, judgment_faults
+from judges.intake.names import case_faults, judgment_faults, version_faults
 from judges.intake.problems import Problems
 from judges.intake.readers import Row
 from judges.intake.repairs import mend_for
@@ -97,7 +97,7 @@ def read_judgments(
         seen = Seen("judgment", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             judgment = _judgment(place, row, case_id, source)
-            faults = list(judgment_faults(judgment, source))
+            faults = [*judgment_faults(judgment, source), *version_faults(row, source)]
             for fault in faults:
                 gathered.add(_at(row, fault))
             if faults:
@@ -189,6 +189,7 @@ def source_columns(source: Source) -> list[tuple[str, str | None]]:
         ("label", source.label),
         ("raw", source.raw),
         ("score", source.score),
+        ("judge_version", source.judge_version),
         *[(f"provenance.{name}", column) for name, column in source.provenance.items()],
     ]
 

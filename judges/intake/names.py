@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from core.errors import Problem
+from judges.intake.readers import Row
 from judges.intake.rows import CaseRow, JudgmentRow
 from judges.intake.specs import Source
 
@@ -43,6 +44,14 @@ def judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
         fault, allowed = _provenance_fault(role, value)
         if fault:
             yield Problem(fault, source.file, judgment.number, source.provenance[role], value=value, allowed=allowed)
+
+
+def version_faults(row: Row, source: Source) -> Iterator[Problem]:
+    """A row of another judge version than the side declares would be booked under the wrong name."""
+    if source.judge_version and row.cells[source.judge_version] != source.judge_named:
+        what = f"a judge version that the {source.judgments_of} side does not declare"
+        found = row.cells[source.judge_version]
+        yield Problem(what, source.file, row.number, source.judge_version, value=found, allowed=source.judge_named)
 
 
 def name_fault(value: str, longest: int = LONGEST_NAME) -> str:

@@ -4,13 +4,17 @@ Texts are kept as written; numbers are parsed where the schema says so.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
+
+from core.identity import value_hash
 
 SideName = Literal["baseline", "candidate"]
 Format = Literal["csv", "tsv", "spaces", "json", "jsonl", "parquet", "eval"]
 Quoting = Literal["minimal", "none"]
 SIDES: tuple[SideName, ...] = ("baseline", "candidate")
+Role = Literal["repeat", "order probe", "evidence probe"]
+AS_GIVEN = "as given"
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,14 @@ class ReaderSpec:
 
 @dataclass(frozen=True)
 class SideSpec:
+    """One side; and, with another run, order, packaging or mapping, a further run of it."""
+
     system_version: str
     generator: GeneratorSpec
     reader: ReaderSpec
     run: int = 1
-    presentation_order: str = "as given"
+    presentation_order: str = AS_GIVEN
+    packaging: str = AS_GIVEN
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,25 @@ class Source:
     # provenance: seen_output_hash | seen_evidence_hash | pipeline | cache | created_at | raw_reference -> column
     repair: Repair | None = None
     layout: Layout = Layout()
+    judge_version: str | None = None  # a column, whose every cell must be `judge_named`
+    judge_named: str = ""
+    further: Role | None = None  # judgments of a further run, not of the one that is compared
+
+    def reading_hash(self) -> str:
+        """How the rows are read, whatever the file is called and whoever is said to have judged."""
+        named = ("file", "judgments_of", "judge_named", "further")
+        read = {key: value for key, value in asdict(self).items() if key not in named}
+        return value_hash(read | {"layout": asdict(self.layout) | {"files": ()}})
+
+
+@dataclass(frozen=True)
+class FurtherRun:
+    """A run of a side's judge beside the compared one, from a source of its own."""
+
+    side: SideName
+    role: Role
+    spec: SideSpec
+    source: Source
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,12 @@
 from judges.models.cases import Artifact, Blob, Case, CaseSet, Partition, SystemVersion
-from judges.models.comparisons import Comparison, ComparisonKind, ComparisonSummary, PairIndex
+from judges.models.comparisons import (
+    Comparison,
+    ComparisonKind,
+    ComparisonRun,
+    ComparisonSummary,
+    PairIndex,
+    RunRole,
+)
 from judges.models.holdouts import HoldoutOpening
 from judges.models.judges import Generator, Mapping, Reader
 from judges.models.loads import LoadState
@@ -14,6 +21,7 @@ __all__ = [
     "CaseSet",
     "Comparison",
     "ComparisonKind",
+    "ComparisonRun",
     "ComparisonSummary",
     "Generator",
     "HoldoutOpening",
@@ -28,5 +36,6 @@ __all__ = [
     "ReadingState",
     "Rubric",
     "Run",
+    "RunRole",
     "SystemVersion",
 ]

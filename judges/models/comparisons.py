@@ -19,7 +19,8 @@ class Comparison(AppendOnly):
     """Two sides, old and new, on one partition of one case set. A side is a run read by a reader: the
     run names the system version and the generator.
 
-    `rules` holds the integrity rules of the manifest; `slices` and `blocking_slices` what is broken out.
+    `rules` holds the integrity rules of the manifest; `slices` and `blocking_slices` what is broken out;
+    `repeat_summary` says, beforehand, which verdict of several repeats counts: that of the `majority`, or the `first`.
     """
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="comparisons")
@@ -35,6 +36,7 @@ class Comparison(AppendOnly):
     rules = models.JSONField()
     slices = models.JSONField(default=list)
     blocking_slices = models.JSONField(default=list)
+    repeat_summary = models.CharField(max_length=10, default="majority")
 
     class Meta:
         constraints = [
@@ -74,17 +76,47 @@ class PairIndex(AppendOnly):
         return f"pairs of {self.comparison} by state"
 
 
-class ComparisonSummary(AppendOnly):
-    """What a comparison's pairs add up to, counted once when it is opened: its runs are complete and its
-    readings never change, so neither do these counts.
+class RunRole(models.TextChoices):
+    REPEAT = "repeat"
+    ORDER_PROBE = "order probe"
+    EVIDENCE_PROBE = "evidence probe"
 
-    Both reports (`judges.integrity`, `judges.transitions`) are kept as JSON texts: PostgreSQL's own JSON
-    would forget the order of states and labels.
+
+class ComparisonRun(AppendOnly):
+    """A further run of one side's judge on the same artifacts, read by a reader: what a rerun, another presentation
+    order or another packaging of the evidence changes by itself. The comparison's pairs never see it.
+    """
+
+    comparison = models.ForeignKey(Comparison, models.PROTECT, related_name="further_runs")
+    side = models.CharField(max_length=3, choices=[("old", "old"), ("new", "new")])
+    role = models.CharField(max_length=20, choices=RunRole.choices)
+    run = models.ForeignKey(Run, models.PROTECT, related_name="comparisons_as_further")
+    reader = models.ForeignKey(Reader, models.PROTECT, related_name="comparisons_as_further")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["comparison", "side", "run"], name="a_run_has_one_role_on_a_side"),
+            models.CheckConstraint(condition=models.Q(side__in=["old", "new"]), name="further_run_side_is_known"),
+            models.CheckConstraint(condition=models.Q(role__in=RunRole.values), name="further_run_role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of the {self.side} side: {self.run}"
+
+
+class ComparisonSummary(AppendOnly):
+    """What a comparison's pairs and further runs add up to, counted once when it is opened: its runs are complete
+    and its readings never change, so neither do these counts.
+
+    The reports (`judges.integrity`, `judges.transitions`, `judges.stability`) are kept as JSON texts: PostgreSQL's
+    own JSON would forget the order of states and labels. `stability_text` is empty in a summary from before there
+    were further runs.
     """
 
     comparison = models.OneToOneField(Comparison, models.PROTECT, related_name="summary")
     integrity_text = models.TextField()
     transitions_text = models.TextField()
+    stability_text = models.TextField(default="")
 
     def __str__(self) -> str:
         return f"summary of {self.comparison}"
@@ -97,4 +129,9 @@ class ComparisonSummary(AppendOnly):
     @property
     def transitions(self) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(self.transitions_text)
+        return report
+
+    @property
+    def stability(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self.stability_text)
         return report

@@ -3,6 +3,7 @@ import sys
 from django.db import models
 
 from core.records import SealedOnComplete
+from judges.intake.specs import AS_GIVEN
 from judges.models.cases import Artifact, CaseSet
 from judges.models.judges import Generator, Reader
 from judges.models.loads import Loaded
@@ -10,9 +11,10 @@ from judges.models.loads import Loaded
 
 class Run(Loaded):
     """One execution of a generator over a case set. A second one in the same order is a repeat, in
-    another order an order probe.
+    another order an order probe, over otherwise packaged evidence an evidence probe.
 
-    `system_version` is in the key because an upgrade's two sides are loaded one by one.
+    `system_version` is in the key because an upgrade's two sides are loaded one by one. `file_hash` is of the bytes
+    that the judgments were read from, `reading_hash` of how they were read: the columns, not the file's name.
     """
 
     generator = models.ForeignKey(Generator, models.PROTECT, related_name="runs")
@@ -20,6 +22,9 @@ class Run(Loaded):
     system_version = models.ForeignKey("judges.SystemVersion", models.PROTECT, related_name="runs")
     ordinal = models.PositiveIntegerField()
     presentation_order = models.CharField(max_length=100)
+    packaging = models.CharField(max_length=100, default=AS_GIVEN)  # of the evidence
+    file_hash = models.CharField(max_length=64, blank=True)
+    reading_hash = models.CharField(max_length=64, blank=True)
 
     class Meta:
         constraints = [

@@ -1,5 +1,7 @@
 """Opening comparisons."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -7,7 +9,17 @@ from django.db import transaction
 from core.errors import InputError, Problem
 from core.identity import value_hash
 from core.models import Project
-from judges.models import Comparison, ComparisonKind, ComparisonSummary, PairIndex, Partition, Reader, Run
+from judges.models import (
+    Comparison,
+    ComparisonKind,
+    ComparisonRun,
+    ComparisonSummary,
+    PairIndex,
+    Partition,
+    Reader,
+    Run,
+    RunRole,
+)
 from judges.pair_index import pair_index_made
 from judges.progress import Progress, silent
 from judges.selectors import pairs_of
@@ -30,8 +42,19 @@ CONTENT = (
     "rules",
     "slices",
     "blocking_slices",
+    "repeat_summary",
 )
 BOTH_DIFFER = "both the judge and the system differ: nobody could say what moved"
+
+
+@dataclass(frozen=True)
+class Further:
+    """A run beside the compared one of a side, and how it is read."""
+
+    side: str
+    role: str
+    run: Run
+    reader: Reader
 
 
 def comparison_open(
@@ -46,6 +69,9 @@ def comparison_open(
     rules: dict[str, Any],
     slices: list[str],
     blocking_slices: list[str],
+    further: Sequence[Further] = (),
+    repeat_summary: str = "majority",
+    files: Sequence[dict[str, Any]] = (),
 ) -> Comparison:
     """Read both sides, then set them against each other. The same comparison again comes back as it is."""
     comparison = Comparison(
@@ -62,34 +88,50 @@ def comparison_open(
         rules=rules,
         slices=slices,
         blocking_slices=blocking_slices,
+        repeat_summary=repeat_summary,
     )
-    return comparison_store(comparison, comparison_count(comparison))
+    summary = comparison_count(comparison, further=further, files=files)
+    return comparison_store(comparison, summary, further=further)
 
 
-def comparison_count(comparison: Comparison, progress: Progress = silent) -> Counted | None:
-    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile.
+def comparison_count(
+    comparison: Comparison,
+    progress: Progress = silent,
+    *,
+    further: Sequence[Further] = (),
+    files: Sequence[dict[str, Any]] = (),
+) -> Counted | None:
+    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile. `files` says
+    what became of the rows of each file.
 
     None where a comparison of this name is there already.
     """
-    sides = [(comparison.old_run, comparison.old_reader), (comparison.new_run, comparison.new_reader)]
-    check_sides(kind=comparison.kind, old=sides[0], new=sides[1])
-    for run, reader in sides:
+    sides = {
+        "old": (comparison.old_run, comparison.old_reader),
+        "new": (comparison.new_run, comparison.new_reader),
+    }
+    check_sides(kind=comparison.kind, old=sides["old"], new=sides["new"])
+    for one in further:
+        _check_further(one, sides[one.side])
+    for run, reader in (*sides.values(), *((one.run, one.reader) for one in further)):
         readings_make(run=run, reader=reader, progress=progress)
     known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
-    return None if known.exists() else _counted(comparison, progress)
+    runs = _records(comparison, further)
+    return None if known.exists() else _counted(comparison, runs, files, progress)
 
 
 @transaction.atomic
-def comparison_store(comparison: Comparison, counted: Counted | None) -> Comparison:
+def comparison_store(comparison: Comparison, counted: Counted | None, *, further: Sequence[Further] = ()) -> Comparison:
     """Store all of it; or give the comparison that is there under this name, if it has the same content."""
     content = {field: getattr(comparison, field) for field in CONTENT}
     stored, created = Comparison.objects.get_or_create(
         project=comparison.project, name=comparison.name, defaults=content
     )
-    for part in counted or () if created else ():
+    parts = [*(counted or ()), *_records(stored, further)] if created else []
+    for part in parts:
         part.comparison = stored
         part.save()
-    if not created and any(getattr(stored, field) != value for field, value in content.items()):
+    if not created and not _is_the_same(stored, content, further):
         raise InputError(
             Problem(
                 "a comparison of this name is open with other content",
@@ -101,12 +143,34 @@ def comparison_store(comparison: Comparison, counted: Counted | None) -> Compari
     return stored
 
 
-def _counted(comparison: Comparison, progress: Progress) -> Counted:
+def _counted(
+    comparison: Comparison, further: Sequence[ComparisonRun], files: Sequence[dict[str, Any]], progress: Progress
+) -> Counted:
     """What pages read of a new comparison. A holdout that was read is refused here, before anything is counted."""
     if comparison.partition == Partition.HOLDOUT:
         refuse_retired(comparison.case_set, key="partition")
     pairs = list(progress("counting pairs", pairs_of(comparison)))
-    return [summary_made(comparison, pairs), pair_index_made(comparison, pairs)]
+    return [summary_made(comparison, pairs, further=further, files=files), pair_index_made(comparison, pairs)]
+
+
+def _records(comparison: Comparison, further: Sequence[Further]) -> list[ComparisonRun]:
+    return [ComparisonRun(comparison=comparison, **vars(one)) for one in further]
+
+
+def _is_the_same(comparison: Comparison, content: dict[str, Any], further: Sequence[Further]) -> bool:
+    stored = set(comparison.further_runs.values_list("side", "role", "run", "reader"))
+    given = {(one.side, one.role, one.run.pk, one.reader.pk) for one in further}
+    return stored == given and all(getattr(comparison, field) == value for field, value in content.items())
+
+
+def _check_further(further: Further, side: tuple[Run, Reader]) -> None:
+    """A further run is one of the side's own judge on the same artifacts; only an order probe is mapped by itself."""
+    run, reader = side
+    same = (further.run.generator_id, further.run.system_version_id) == (run.generator_id, run.system_version_id)
+    parsed_alike = (further.reader.parser, further.reader.setting) == (reader.parser, reader.setting)
+    if not same or not parsed_alike or (further.role != RunRole.ORDER_PROBE and further.reader != reader):
+        what = f"a {further.role} is of the {further.side} side's own judge, and this run is another judge's"
+        raise InputError(Problem(what, key="sources", value=str(further.run)))
 
 
 def check_sides(*, kind: str, old: tuple[Run, Reader], new: tuple[Run, Reader]) -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from judges.intake.rows import JudgmentRow
-from judges.intake.specs import SideSpec
+from judges.intake.specs import AS_GIVEN, SideSpec
 from judges.models import (
     CacheState,
     Generator,
@@ -66,6 +66,8 @@ def run_load(
     reader: Reader | None = None,
     load: Load | None = None,
     whole: bool = True,
+    file_hash: str = "",
+    reading_hash: str = "",
 ) -> tuple[Run, LoadCounts]:
     """Load a run's judgments, or check that the complete run already there holds exactly these.
 
@@ -79,10 +81,15 @@ def run_load(
             case_set=system.case_set,
             system_version=system,
             ordinal=spec.run,
-            defaults={"presentation_order": spec.presentation_order},
+            defaults={
+                "presentation_order": spec.presentation_order,
+                "packaging": spec.packaging,
+                "file_hash": file_hash,
+                "reading_hash": reading_hash,
+            },
         )
-        if run.presentation_order != spec.presentation_order:
-            part.conflict(_another_order(run, spec))
+        for conflict in _shown_otherwise(run, spec):
+            part.conflict(conflict)
 
         def stored(case_ids: list[str]) -> dict[str, str]:
             judgments = run.judgments.filter(artifact__case__case_id__in=case_ids)
@@ -119,7 +126,8 @@ def _judgments_written(
             stated = _stated(row, load.texts.add(row.raw))
             if stated[CACHE] not in CACHE_STATES:
                 load.problems.add(_unknown_cache_state(row, file))
-            mark = provenance_mark(artifact, seen=stated[SEEN], cache=row.provenance.get("cache", ""))
+            cache, repackaged = row.provenance.get("cache", ""), run.packaging != AS_GIVEN
+            mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
             judgments.append((run.pk, artifact.pk, *stated, mark))
             if read is not None:
                 readings.append(read(row.label, row.raw, mark))
@@ -143,13 +151,16 @@ def _unknown_cache_state(row: JudgmentRow, file: str) -> Problem:
     )
 
 
-def _another_order(run: Run, spec: SideSpec) -> Problem:
-    return Problem(
-        f"{run} is complete with another presentation order",
-        key="presentation_order",
-        value=spec.presentation_order,
-        allowed=f"{run.presentation_order}, or another run number",
-    )
+def _shown_otherwise(run: Run, spec: SideSpec) -> Iterator[Problem]:
+    """The same number cannot stand for what was shown in another way."""
+    shown = [
+        ("presentation order", "presentation_order", run.presentation_order, spec.presentation_order),
+        ("packaging of the evidence", "evidence_probe", run.packaging, spec.packaging),
+    ]
+    for noun, key, stored, given in shown:
+        if stored != given:
+            what = f"{run} is complete with another {noun}"
+            yield Problem(what, key=key, value=given, allowed=f"{stored}, or another run number")
 
 
 def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
@@ -177,10 +188,12 @@ class Shown:
     has_evidence: bool
 
 
-def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str) -> str:
-    """What the record says, held against the artifact. Only what was recorded can contradict."""
+def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, repackaged: bool = False) -> str:
+    """What the record says, held against the artifact. Only what was recorded can contradict. Evidence that was
+    `repackaged` on purpose, by an evidence probe, is not the artifact's and need not be."""
     output, evidence = seen
-    if (output and output != artifact.output_hash) or (evidence and evidence != artifact.evidence_hash):
+    other_evidence = evidence and evidence != artifact.evidence_hash and not repackaged
+    if (output and output != artifact.output_hash) or other_evidence:
         return CONTRADICTED
     if output and (evidence or not artifact.has_evidence):
         return VERIFIED

@@ -11,7 +11,7 @@ from django.db.models.signals import pre_migrate
 from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Span, Withdrawal
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
-from audits.models import Cell, DraftSizing, Draw, Frame, Look, Registration, Stratum
+from audits.models import Cell, ColumnCheck, DraftSizing, Draw, Frame, Look, Registration, Stratum
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
@@ -22,6 +22,7 @@ from judges.models import (
     Case,
     CaseSet,
     Comparison,
+    ComparisonRun,
     ComparisonSummary,
     Generator,
     HoldoutOpening,
@@ -44,6 +45,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 STATED = [
     Event,
     Comparison,
+    ComparisonRun,
     ComparisonSummary,
     PairIndex,
     HoldoutOpening,
@@ -56,6 +58,7 @@ STATED = [
     Span,
     Settlement,
     Reference,
+    ColumnCheck,
     DraftSizing,
     Frame,
     Registration,
@@ -75,9 +78,12 @@ def test_protected_models_are_these_and_no_others() -> None:
 def world(db: None) -> None:
     """At least one row of every protected model."""
     project = factories.make_project()
-    comparison = factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")})
+    comparison = factories.make_swap(
+        project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")}, further=[("new", "repeat", {"a": "No", "b": "No"})]
+    )
     audit = factories.make_audit(comparison)
     draft_size(audit=audit)
+    ColumnCheck.objects.create(audit=audit, manifest_hash=audit.manifest_hash, warnings=[])
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     lease = factories.claim(audit.queue, factories.make_person(project, "ann"))
     presentation_ensure(item=lease.item, author=lease.author, now=NOW)

@@ -57,6 +57,8 @@ def test_every_case_is_counted_once_under_its_state(project: Project) -> None:
         "unmapped_labels": {"Maybe": 1},
         "labels_seen": 3,
         "labels_mapped": 2,
+        "cached": 0,
+        "stale_from_cache": 0,
     }
 
 

@@ -11,19 +11,27 @@ THREE = ["fail"] + ["pass"] * 7 + ["fail", "unparsed"]
 TRUTH = ["pass"] * 7 + ["fail"] * 3
 
 
-def test_changes_and_regressions_are_shares_of_all_cases_over_ordered_pairs():
+def test_changes_and_regressions_are_shares_over_ordered_pairs():
     found = rerun_floor({"one": ONE, "two": TWO, "three": THREE}, scale=BINARY, references=TRUTH)
     pairs = {(pair.first, pair.second): pair for pair in found.pairs}
     assert len(pairs) == 6
     assert (pairs["one", "two"].changed, pairs["one", "two"].regressed.point) == (0.2, pytest.approx(0.1))
     # Back again: case 8 is wrong in the first repeat and right in the second.
     assert pairs["two", "one"].regressed.point == pytest.approx(0.1)
-    # An invalid reading is a change, and never right.
-    assert pairs["one", "three"].changed == 0.2
+    # An invalid reading is no label that could change, and never right.
+    assert pairs["one", "three"].changed == 1 / 9
     assert pairs["one", "three"].regressed.point == pytest.approx(0.2)
     assert pairs["three", "one"].regressed.point == 0.0
-    assert found.changed == Spread(0.2, pytest.approx(0.2), 0.4)
+    assert found.changed == Spread(1 / 9, pytest.approx(0.2), 3 / 9)
     assert (found.regressed.low, found.regressed.high) == (0.0, pytest.approx(0.3))
+
+
+def test_worked_table_of_the_methods_page():
+    one, two = ["pass", "pass", "fail", "pass", "unparsed"], ["pass", "fail", "pass", "fail", "pass"]
+    found = rerun_floor({"run 1": one, "run 2": two}, scale=BINARY, references=["pass", "pass", "pass", "fail", "pass"])
+    assert found.changed == Spread(0.75, 0.75, 0.75)
+    assert [pair.regressed.point for pair in found.pairs] == pytest.approx([0.2, 0.6])
+    assert found.regressed.middle == pytest.approx(0.4)
 
 
 def test_upgrade_inside_the_floor_is_not_distinguishable_from_a_rerun():

@@ -6,6 +6,7 @@ from typing import Any
 from audits.management.base import AuditCommand
 from audits.management.lines import integrity_lines
 from audits.models import Audit
+from audits.selectors import column_warnings_of
 from core.commands import Result
 from judges.summaries import summary_of
 
@@ -14,5 +15,8 @@ class Command(AuditCommand):
     help = __doc__
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        report = summary_of(audit.comparison).integrity
-        return {**report}, lambda: integrity_lines(report), report["passed"]
+        summary = summary_of(audit.comparison)
+        report, runs = summary.integrity, {side: one["runs"] for side, one in summary.stability["sides"].items()}
+        columns = column_warnings_of(audit)
+        result = {**report, "runs": runs, "column_warnings": columns}
+        return result, lambda: integrity_lines(report, runs, columns), report["passed"]

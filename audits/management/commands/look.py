@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from audits.exports.comparison import integrity_state, integrity_words
 from audits.exports.wording import conclusion, interval_words, remaining_words
 from audits.management.base import AuditCommand
 from audits.models import Audit
@@ -27,12 +28,14 @@ class Command(AuditCommand):
         if look is None:
             return {"computed": made, "look": None}, lambda: ["no label is settled yet"], False
         stamp = {"watermark": look.watermark, "at": look.at.isoformat(), "code_version": look.code_version}
-        result = {"computed": made, "look": stamp | look.result, "remaining": look.remaining}
+        integrity = integrity_state(audit)
+        result = {"computed": made, "integrity": integrity, "look": stamp | look.result, "remaining": look.remaining}
 
         def lines() -> list[str]:
             half_width = target_half_width(audit.plan)
             shown = [f"{audit.plan['estimand']}: {interval_words(look.result)}"] if look.low is not None else []
             return [
+                integrity_words(integrity),
                 *shown,
                 conclusion(look.result, half_width=half_width),
                 remaining_words(look.remaining, half_width=half_width),

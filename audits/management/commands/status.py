@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from audits.exports.comparison import integrity_state, integrity_words
 from audits.exports.wording import interval_words, remaining_words
 from audits.management.base import AuditCommand
 from audits.management.lines import cells_line, progress_lines
@@ -24,6 +25,7 @@ class Command(AuditCommand):
         result = {
             "project": audit.project.name,
             "state": audit.state,
+            "integrity": integrity_state(audit),
             "registrations": audit.registrations.count(),
             "progress": progress_of(audit, timezone.now()).as_dict(),
             "known_cells": known_cells(audit).as_dict() if registered else None,
@@ -34,13 +36,15 @@ class Command(AuditCommand):
 
         def lines() -> list[str]:
             head = f"{audit.name} in project {audit.project.name}: {audit.state}"
+            integrity = integrity_words(result["integrity"])
             if not registered:
-                return [head]
+                return [head, integrity]
             shown = interval_words(look.result) if look else "no look yet"
             needed = remaining_words(look.remaining, half_width=target_half_width(audit.plan)) if look else ""
             due = " (settlements since then wait for the next look)" if result["look_is_due"] else ""
             return [
                 f"{head}, {result['registrations']} registrations",
+                integrity,
                 *progress_lines(result["progress"]),
                 cells_line(result["known_cells"]),
                 f"{audit.plan['estimand']}: {shown}{due}",

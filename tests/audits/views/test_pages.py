@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from adjudication.models import Item
-from audits.exports.report import transition_tables
+from audits.exports.comparison import transition_tables
 from audits.exports.wording import interval_words
 from audits.models import Audit
 from audits.services.registering import audit_register
@@ -46,13 +46,15 @@ def test_long_lists_are_cut_and_the_page_says_so(draft: Audit, read: Page, monke
 def test_tables_keep_the_first_changes_and_the_values_with_most() -> None:
     change = {"slice": "risk=high", "case_id": "a", "old": "pass", "new": "fail"}
     matrices = {
-        name: {"pairs": 9, "changed": changed, "counts": []} for name, changed in zip("xyz", (1, 5, 3), strict=True)
+        name: {"pairs": 9, "changed": changed, "counts": [[0, changed], [0, 9 - changed]]}
+        for name, changed in zip("xyz", (1, 5, 3), strict=True)
     }
     whole = {"pairs": 9, "changed": 9, "counts": [[0, 9], [0, 0]]}
     found = {"labels": ["fail", "pass"], "all": whole, "slices": {"task": matrices}, "blocking_changes": [change] * 3}
     tables = transition_tables(found, changes=2, values=2)
     assert (len(tables["blocking_changes"]), tables["all_blocking"]) == (2, 3)
-    assert [name for name, _ in tables["slices"][0]["values"]] == ["y", "z"]
+    assert [(name, counts) for name, _, _, counts in tables["slices"][0]["values"]] == [("y", [5]), ("z", [3])]
+    assert tables["moves"] == ["fail → pass"]
     assert tables["rows"] == [("fail", [0, 9]), ("pass", [0, 0])]
 
 

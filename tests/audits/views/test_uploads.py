@@ -62,6 +62,7 @@ def test_request_only_keeps_the_files_and_asks_for_the_work(lead: Client, sent: 
     assert job.state == JobState.WAITING
     assert [Path(name).name for name in kept_files()][1:] == [
         "baseline.csv",
+        "candidate-again.csv",
         "candidate.csv",
         "cases.tsv",
         "guideline.md",
