@@ -3,24 +3,32 @@
 import logging
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from audits.models import Audit, JobKind
+from audits.services.charts import change_charts_draw
 from audits.services.jobs import job_ask
+from audits.services.uploads import preview_store
 from audits.urls import urlpatterns
 from tests.audits.views.conftest import NOW, People, client_of
 
 pytestmark = pytest.mark.django_db
 
-POSTED = {"register"}
+POSTED = {"register", "preview-new", "job-cancel"}
 
 
 def addresses(audit: Audit, people: People) -> dict[str, str]:
     """One address of every route; a route without one here fails the test below."""
+    files = [SimpleUploadedFile("cases.csv", b"id,label\na,pass\n")]
+    change_charts_draw(now=NOW)
     job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
     own = {
         "list": [],
         "new": [],
+        "preview-new": [],
+        "preview": [preview_store(files=files, project=audit.project, now=NOW)],
+        "job-cancel": [job.pk],
         "job": [job.pk],
         "job-live": [job.pk],
         "chart": [audit.name, audit.looks.latest("pk").pk],
