@@ -14,10 +14,9 @@ from django.utils.safestring import SafeString
 from adjudication.differences import Piece, differences
 from adjudication.guidelines import guideline_html
 from adjudication.keys import DeskKeys, PageKeys, desk_keys
-from adjudication.models import Draft, Item, Lease, Presentation, Review, SlotKind
+from adjudication.models import Draft, Item, Lease, Presentation, ReasonCode, ReasonStage, Review, SlotKind
 from adjudication.models.reviews import Passage
-from adjudication.reasons import DESK_REASONS
-from adjudication.selectors import shown_of, was_begun
+from adjudication.selectors import reasons_of, shown_of, was_begun
 from core.models import Project
 from judges.models.cases import Artifact
 from judges.services.texts import texts_shown
@@ -139,8 +138,9 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
     places = [_Place(position, one) for position, one in zip(POSITIONS[len(artifacts)], artifacts, strict=True)]
     adjudication = lease.slot.kind == SlotKind.ADJUDICATION
     reviews = _others(item, lease, presentation) if adjudication else []
-    reasons = [reason.code for reason in DESK_REASONS]
-    keys = desk_keys(rubric.labels, reasons, outputs=len(artifacts), answers=len(reviews), page=page)
+    reasons = list(reasons_of(item.queue.project, ReasonStage.DESK))
+    codes = [reason.code for reason in reasons]
+    keys = desk_keys(rubric.labels, codes, outputs=len(artifacts), answers=len(reviews), page=page)
     shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
 
     def quotes(passages: Iterable[Passage]) -> tuple[BlindQuote, ...]:
@@ -156,7 +156,7 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
         ),
         evidence=_evidence(places[0], texts) if shared else (),
         guideline=guideline_html(rubric.guideline),
-        reasons=_reasons(keys, draft),
+        reasons=_reasons(reasons, keys, draft),
         rationale=draft.rationale if draft else "",
         quotes=quotes(draft.spans if draft else []),
         seconds=draft.seconds if draft else 0,
@@ -310,11 +310,11 @@ def _choices(
     yield BlindChoice(CANNOT, "cannot judge", (page.cannot_judge,), answered and given is None)
 
 
-def _reasons(keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
+def _reasons(reasons: Sequence[ReasonCode], keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
     chosen = set(draft.reasons) if draft else set()
     return tuple(
-        BlindReason(reason.code, reason.help, key, reason.code in chosen)
-        for reason, key in zip(DESK_REASONS, keys.reasons, strict=True)
+        BlindReason(reason.code, reason.meaning, key, reason.code in chosen)
+        for reason, key in zip(reasons, keys.reasons, strict=True)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
 from adjudication.models import (
@@ -20,7 +20,11 @@ from adjudication.models import (
     Lease,
     LeaseEnd,
     Queue,
+    ReasonCode,
+    ReasonPlacement,
+    ReasonStage,
     Review,
+    ReviewReason,
     Skip,
     Slot,
     SlotKind,
@@ -258,3 +262,20 @@ def has_reviewer_left(item: Item) -> bool:
         cursor.execute(_LEFT, {"item": item.pk, "project": item.queue.project_id})
         left = dict(cursor.fetchall())
     return left.get(Role.REVIEWER.value, 0) > 0 or left.get(Role.ADJUDICATOR.value, 0) > 1
+
+
+def reasons_of(project: Project, *stages: ReasonStage) -> QuerySet[ReasonCode]:
+    """The project's codes in the order in which they came, each with the `stage`, `owner` and `revision` that hold
+    now; of all stages, or of these."""
+    latest = ReasonPlacement.objects.filter(code=OuterRef("pk")).order_by("-revision")
+    placed = {name: Subquery(latest.values(name)[:1]) for name in ("stage", "owner", "revision")}
+    codes = ReasonCode.objects.filter(project=project).annotate(**placed).order_by("pk")
+    return codes.filter(stage__in=stages) if stages else codes
+
+
+def reasons_given(project: Project) -> dict[str, int]:
+    """How often each code stands in an answer that counts: not taken back, and not one too many."""
+    counted = ReviewReason.objects.filter(
+        review__item__queue__project=project, review__surplus=False, review__withdrawal__isnull=True
+    )
+    return dict(counted.values_list("code").annotate(number=Count("pk")).order_by("code"))

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db
 
 DESK = {Role.REVIEWER, Role.ADJUDICATOR}
 LEADING = {Role.LEAD, Role.OWNER}
+OWNING = {Role.OWNER}
 ALL = set(Role)
 
 # Of a project: the roles that are let in.
@@ -28,6 +29,8 @@ IN_PROJECT: dict[str, set[Role]] = {
     "adjudication:skip": DESK,
     "adjudication:skipped": LEADING,
     "adjudication:undo": DESK,
+    "adjudication:reason-codes": OWNING,
+    "adjudication:reason-code": OWNING,
     "audits:list": LEADING,
     "audits:new": LEADING,
     "audits:preview-new": LEADING,

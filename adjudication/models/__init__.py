@@ -1,4 +1,5 @@
 from adjudication.models.queues import Item, ItemArtifact, ItemState, Queue, Slot, SlotKind, SlotState
+from adjudication.models.reasons import ReasonCode, ReasonOwner, ReasonPlacement, ReasonStage
 from adjudication.models.references import Reference, Settlement, SettlementHow
 from adjudication.models.reviews import Label, Review, ReviewReason, Span, Withdrawal
 from adjudication.models.work import Bookmark, Draft, KeyChoice, Lease, LeaseEnd, Presentation, Skip
@@ -15,6 +16,10 @@ __all__ = [
     "LeaseEnd",
     "Presentation",
     "Queue",
+    "ReasonCode",
+    "ReasonOwner",
+    "ReasonPlacement",
+    "ReasonStage",
     "Reference",
     "Review",
     "ReviewReason",

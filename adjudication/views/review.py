@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 from adjudication.blind import blind_comparison
 from adjudication.forms import AnswerForm, SkipForm
 from adjudication.models import Lease
-from adjudication.selectors import lease_of
+from adjudication.selectors import lease_of, reasons_of
 from adjudication.services.drafts import draft_save
 from adjudication.services.leases import LeaseLost, work_claim
 from adjudication.services.presentations import presentation_ensure
@@ -119,7 +119,8 @@ def _lease(request: ProjectRequest, token: UUID) -> Lease:
 def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> AnswerForm:
     presentation = presentation_ensure(item=lease.item, author=request.author, now=timezone.now())
     labels = lease.item.queue.rubric.labels
-    return AnswerForm(request.POST, presentation=presentation, labels=labels, complete=complete)
+    codes = list(reasons_of(request.project).values_list("code", flat=True))
+    return AnswerForm(request.POST, presentation=presentation, labels=labels, codes=codes, complete=complete)
 
 
 def _next(request: ProjectRequest, notice: Notice, undo: str | None = None, shown: str = "") -> HttpResponse:

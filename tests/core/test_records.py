@@ -8,7 +8,18 @@ from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.signals import pre_migrate
 
-from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Span, Withdrawal
+from adjudication.models import (
+    Label,
+    Presentation,
+    ReasonCode,
+    ReasonPlacement,
+    Reference,
+    Review,
+    ReviewReason,
+    Settlement,
+    Span,
+    Withdrawal,
+)
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
 from audits.models import Cell, ColumnCheck, DraftSizing, Draw, Frame, Look, Registration, Stratum
@@ -55,6 +66,8 @@ STATED = [
     Withdrawal,
     Label,
     ReviewReason,
+    ReasonCode,
+    ReasonPlacement,
     Span,
     Settlement,
     Reference,
