@@ -133,6 +133,16 @@ class SkipForm(forms.Form):
         return [str(error) for errors in self.errors.values() for error in errors]
 
 
+class DisputeForm(forms.Form):
+    code = forms.CharField(max_length=LONGEST_CODE, error_messages={"required": "Choose a reason."})
+    words = forms.CharField(
+        max_length=LONGEST_RATIONALE, error_messages={"required": "Say what is wrong with the label on record."}
+    )
+
+    def sentences(self) -> list[str]:
+        return [str(error) for errors in self.errors.values() for error in errors]
+
+
 STAGES = [(stage, stage) for stage in ReasonStage.values]
 OWNERS = [(owner, owner) for owner in ReasonOwner.values]
 

@@ -146,6 +146,8 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
     item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
+    if lease.slot.kind == SlotKind.PRACTICE:
+        raise Refused(Problem("a practice case is answered, not passed on; “cannot judge” is an answer too"))
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
     Slot.objects.filter(pk=lease.slot_id).update(urgent=True)

@@ -400,7 +400,7 @@ def test_review_page_asks_the_database_no_more_for_a_longer_queue(
     """BEHAVIOUR 39."""
     factories.make_queue(project, cases)
     ann.page()
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         ann.page()
 
 

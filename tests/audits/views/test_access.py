@@ -21,6 +21,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
     own = {
         "list": [],
         "new": [],
+        "calibration": [],
         "job": [job.pk],
         "job-live": [job.pk],
         "chart": [audit.name, audit.looks.latest("pk").pk],
