@@ -11,13 +11,23 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
+from adjudication.calibration import PracticeProgress, practice_progress
 from adjudication.differences import Piece, differences
 from adjudication.guidelines import guideline_html
 from adjudication.keys import DeskKeys, PageKeys, desk_keys
-from adjudication.models import Draft, Item, Lease, Presentation, Review, SlotKind
+from adjudication.models import (
+    Draft,
+    Item,
+    LabelDispute,
+    Lease,
+    Presentation,
+    ReasonCode,
+    ReasonStage,
+    Review,
+    SlotKind,
+)
 from adjudication.models.reviews import Passage
-from adjudication.reasons import DESK_REASONS
-from adjudication.selectors import shown_of, was_begun
+from adjudication.selectors import reasons_of, shown_of, standing_review, was_begun
 from core.models import Project
 from judges.models.cases import Artifact
 from judges.services.texts import texts_shown
@@ -92,6 +102,7 @@ class BlindAnswer:
 class BlindItem:
     token: str
     adjudication: bool
+    practice: PracticeProgress | None
     question: BlindText
     outputs: tuple[BlindOutput, ...]
     evidence: tuple[BlindText, ...]  # where all outputs share it
@@ -111,6 +122,31 @@ class BlindItem:
         for output in self.outputs:
             texts += [output.text, *output.evidence]
         return sum(len(text.text) for text in texts)
+
+
+@dataclass(frozen=True)
+class BlindOnRecord:
+    """One output of a practice case, with the label that was given and the one on record."""
+
+    text: BlindText
+    evidence: tuple[BlindText, ...]
+    given: str
+    known: str
+
+
+@dataclass(frozen=True)
+class BlindFeedback:
+    """A practice case after its answer: the one page at the desk that says what a label should have been."""
+
+    token: str
+    question: BlindText
+    outputs: tuple[BlindOnRecord, ...]
+    evidence: tuple[BlindText, ...]
+    right: bool
+    rationales: tuple[str, ...]
+    practice: PracticeProgress
+    disputes: tuple[BlindReason, ...]
+    disputed: str
 
 
 @dataclass(frozen=True)
@@ -139,8 +175,9 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
     places = [_Place(position, one) for position, one in zip(POSITIONS[len(artifacts)], artifacts, strict=True)]
     adjudication = lease.slot.kind == SlotKind.ADJUDICATION
     reviews = _others(item, lease, presentation) if adjudication else []
-    reasons = [reason.code for reason in DESK_REASONS]
-    keys = desk_keys(rubric.labels, reasons, outputs=len(artifacts), answers=len(reviews), page=page)
+    reasons = list(reasons_of(item.queue.project, ReasonStage.DESK))
+    codes = [reason.code for reason in reasons]
+    keys = desk_keys(rubric.labels, codes, outputs=len(artifacts), answers=len(reviews), page=page)
     shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
 
     def quotes(passages: Iterable[Passage]) -> tuple[BlindQuote, ...]:
@@ -149,6 +186,7 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
     return BlindItem(
         token=str(lease.token),
         adjudication=adjudication,
+        practice=_practice(lease),
         question=_text("Input", texts[item.case.input_hash], "input.0"),
         outputs=tuple(
             _output(place, texts, _choices(place.artifact, rubric.labels, keys, page, draft), shared)
@@ -156,7 +194,7 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
         ),
         evidence=_evidence(places[0], texts) if shared else (),
         guideline=guideline_html(rubric.guideline),
-        reasons=_reasons(keys, draft),
+        reasons=_reasons(reasons, keys, draft),
         rationale=draft.rationale if draft else "",
         quotes=quotes(draft.spans if draft else []),
         seconds=draft.seconds if draft else 0,
@@ -185,6 +223,50 @@ def blind_comparison(lease: Lease, presentation: Presentation) -> tuple[BlindCom
     texts = texts_shown(project=lease.item.queue.project, hashes=hashes)
     pieces = differences(*(texts[sha256] for sha256 in hashes))
     return tuple(BlindComparison(side, HEADINGS[side], found) for side, found in zip(SIDES, pieces, strict=True))
+
+
+def blind_feedback(lease: Lease, presentation: Presentation) -> BlindFeedback | None:
+    """What their practice case was about, for whoever has answered it; None before, and for any other case."""
+    item, review = lease.item, standing_review(lease.item, lease.author)
+    practice = _practice(lease)
+    if review is None or practice is None:
+        return None
+    artifacts = _in_order(item, presentation)
+    places = [_Place(position, one) for position, one in zip(POSITIONS[len(artifacts)], artifacts, strict=True)]
+    texts = texts_shown(
+        project=item.queue.project,
+        hashes=[item.case.input_hash, *(sha256 for artifact in artifacts for _, sha256 in artifact.parts)],
+    )
+    given = {label.artifact_id: label.label for label in review.labels.all()}
+    known = {answer.artifact_id: answer for answer in item.known_answers.all()}
+    shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
+    dispute = LabelDispute.objects.filter(review=review).first()
+    return BlindFeedback(
+        token=str(lease.token),
+        question=_text("Input", texts[item.case.input_hash], "input.0"),
+        outputs=tuple(
+            BlindOnRecord(
+                text=_text(place.name(0), texts[place.artifact.parts[0][1]], f"{place.position}.0"),
+                evidence=() if shared else _evidence(place, texts),
+                given=given[place.artifact.pk] or "cannot judge",
+                known=known[place.artifact.pk].label,
+            )
+            for place in places
+        ),
+        evidence=_evidence(places[0], texts) if shared else (),
+        right=all(given[artifact] == answer.label for artifact, answer in known.items()),
+        rationales=tuple(dict.fromkeys(answer.rationale for answer in known.values() if answer.rationale)),
+        practice=practice,
+        disputes=tuple(
+            BlindReason(reason.code, reason.meaning, "", False)
+            for reason in reasons_of(item.queue.project, ReasonStage.CALIBRATION)
+        ),
+        disputed=dispute.words if dispute else "",
+    )
+
+
+def _practice(lease: Lease) -> PracticeProgress | None:
+    return practice_progress(lease.item.queue, lease.author) if lease.slot.kind == SlotKind.PRACTICE else None
 
 
 def answers_of(presentation: Presentation, values: Mapping[str, str], labels: Sequence[str]) -> dict[int, str | None]:
@@ -310,11 +392,11 @@ def _choices(
     yield BlindChoice(CANNOT, "cannot judge", (page.cannot_judge,), answered and given is None)
 
 
-def _reasons(keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
+def _reasons(reasons: Sequence[ReasonCode], keys: DeskKeys, draft: Draft | None) -> tuple[BlindReason, ...]:
     chosen = set(draft.reasons) if draft else set()
     return tuple(
-        BlindReason(reason.code, reason.help, key, reason.code in chosen)
-        for reason, key in zip(DESK_REASONS, keys.reasons, strict=True)
+        BlindReason(reason.code, reason.meaning, key, reason.code in chosen)
+        for reason, key in zip(reasons, keys.reasons, strict=True)
     )
 
 

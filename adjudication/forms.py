@@ -1,4 +1,4 @@
-"""What the desk's pages send."""
+"""What the pages of the desk, and that of its reason codes, send."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from django import forms
 
 from adjudication.blind import CANNOT, POSITIONS, answers_of, passages_of
 from adjudication.keys import ACTIONS, ENTER, PageKeys
-from adjudication.models import Presentation
-from adjudication.reasons import CODES
+from adjudication.models import Presentation, ReasonOwner, ReasonStage
+from adjudication.services.reasons import LONGEST_CODE, LONGEST_MEANING
 from core.errors import InputError
 
 LONGEST_RATIONALE = 20_000
@@ -39,16 +39,26 @@ class SpansField(forms.Field):
 
 
 class AnswerForm(forms.Form):
-    """An answer, by position of the outputs; complete when it is sent, as far as it goes when it is a draft."""
+    """An answer, by position of the outputs; complete when it is sent, as far as it goes when it is a draft.
+
+    `codes` are all that the project ever had: a draft keeps one that was retired meanwhile, and the service
+    says which are offered when the answer is sent.
+    """
 
     rationale = forms.CharField(required=False, strip=False, max_length=LONGEST_RATIONALE)
-    reasons = forms.MultipleChoiceField(required=False, choices=[(code, code) for code in CODES])
     seconds = forms.IntegerField(required=False, min_value=0)
 
     def __init__(
-        self, data: Mapping[str, Any], *, presentation: Presentation, labels: Sequence[str], complete: bool
+        self,
+        data: Mapping[str, Any],
+        *,
+        presentation: Presentation,
+        labels: Sequence[str],
+        codes: Sequence[str],
+        complete: bool,
     ) -> None:
         super().__init__(data)
+        self.fields["reasons"] = forms.MultipleChoiceField(required=False, choices=[(code, code) for code in codes])
         self.presentation, self.labels = presentation, labels
         self.fields["spans"] = SpansField(POSITIONS[len(presentation.order)])
         values = [(str(place), label) for place, label in enumerate(labels)]
@@ -121,3 +131,36 @@ class SkipForm(forms.Form):
 
     def sentences(self) -> list[str]:
         return [str(error) for errors in self.errors.values() for error in errors]
+
+
+class DisputeForm(forms.Form):
+    code = forms.CharField(max_length=LONGEST_CODE, error_messages={"required": "Choose a reason."})
+    words = forms.CharField(
+        max_length=LONGEST_RATIONALE, error_messages={"required": "Say what is wrong with the label on record."}
+    )
+
+    def sentences(self) -> list[str]:
+        return [str(error) for errors in self.errors.values() for error in errors]
+
+
+STAGES = [(stage, stage) for stage in ReasonStage.values]
+OWNERS = [(owner, owner) for owner in ReasonOwner.values]
+
+
+class PlacementForm(forms.Form):
+    """Where a code stands: its stage, with *retired* among the choices, and its owner."""
+
+    revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    stage = forms.ChoiceField(choices=STAGES)
+    owner = forms.ChoiceField(choices=OWNERS)
+
+
+class NewReasonForm(forms.Form):
+    code = forms.CharField(max_length=LONGEST_CODE, help_text="In a few words. It cannot be renamed.")
+    meaning = forms.CharField(max_length=LONGEST_MEANING, required=False, label="What it means")
+    stage = forms.ChoiceField(
+        choices=[choice for choice in STAGES if choice[0] != ReasonStage.RETIRED],
+        help_text="Desk: offered to reviewers. Calibration: there, in practice only. Diagnosis: to leads.",
+    )
+    owner = forms.ChoiceField(choices=OWNERS, help_text="Who mends what it names.")
+    needs_text = forms.BooleanField(required=False, label="Only together with a rationale")

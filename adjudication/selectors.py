@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
+from adjudication.calibration import anchors_ahead
 from adjudication.models import (
     Bookmark,
     Draft,
@@ -20,27 +21,38 @@ from adjudication.models import (
     Lease,
     LeaseEnd,
     Queue,
+    QueuePurpose,
+    ReasonCode,
+    ReasonPlacement,
+    ReasonStage,
     Review,
+    ReviewReason,
     Skip,
     Slot,
     SlotKind,
     SlotState,
     Withdrawal,
 )
-from core.models import Author, Membership, Project, Role
+from core.models import Author, Project, Role
 
 UNDO_WITHIN = timedelta(minutes=15)
+# A hidden anchor is a review for whoever answers it, in everything that they can see.
+AS_REVIEWS = (SlotKind.REVIEW, SlotKind.ANCHOR)
 COUNTED_UP_TO = 300
 
 
 def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue]:
-    """Queues with something open in them, each with `bookmark`: the rank that this person has come to."""
+    """Queues with something open in them, or among the anchors hidden in them, each with `bookmark`: the rank that
+    this person has come to."""
     bookmark = Bookmark.objects.filter(queue=OuterRef("pk"), author=author)
     return list(
-        Queue.objects.filter(Exists(Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN)))
-        .filter(project=project, **where)
+        Queue.objects.filter(
+            Exists(Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN))
+            | Exists(Slot.objects.filter(queue=OuterRef("calibration__anchors"), state=SlotState.OPEN))
+        )
+        .filter(project=project, purpose=QueuePurpose.SETTLE, **where)
         .annotate(bookmark=Coalesce(Subquery(bookmark.values("rank")), 0))
-        .select_related("rubric", "project")
+        .select_related("rubric", "project", "calibration__practice", "calibration__anchors")
         .order_by("pk")
     )
 
@@ -136,32 +148,37 @@ def leases_held(author: Author, **where: Any) -> QuerySet[Lease]:
     )
 
 
-def _reviews_open_to(author: Author, role: Role) -> Q:
-    """An adjudicator may review while another one remains who could settle a conflict there, and never
-    an item whose answers they have seen."""
-    reviews = Q(kind=SlotKind.REVIEW)
-    if role != Role.ADJUDICATOR:
-        return reviews
-    members = Membership.objects.filter(project=author.project_id, role=Role.ADJUDICATOR)
-    adjudicators = Author.objects.filter(project=author.project_id, user__in=members.values("user"))
-    if adjudicators.count() < 2:
-        return Q(pk__in=[])
-    item = OuterRef("item")
-    answered = Review.objects.filter(item=item, author__in=adjudicators)
-    held = Lease.objects.filter(item=item, author__in=adjudicators, ended_at__isnull=True)
-    seen = Lease.objects.filter(item=item, author=author, slot__kind=SlotKind.ADJUDICATION)
-    return reviews & ~Q(Exists(answered)) & ~Q(Exists(held)) & ~Q(Exists(seen))
-
-
 def waiting_for(queues: Iterable[Queue], author: Author, role: Role, kind: SlotKind) -> int:
-    """How many answers this person could give now, counted up to a limit: a long queue costs no long count."""
-    number = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind=kind).count()
+    """How many answers this person could give now, counted up to a limit: a long queue costs no long count.
+
+    Hidden anchors that will come are counted with the cases among which they lie: otherwise the number would stand
+    still at each of them.
+    """
+    kinds = AS_REVIEWS if kind == SlotKind.REVIEW else (kind,)
+    live = Lease.objects.filter(author=author, ended_at__isnull=True, slot__kind__in=kinds)
+    held = list(live.values_list("slot__queue", "ahead"))
+    number = len(held)
     for queue in queues if kind in kinds_for(role) else ():
+        before = number
         for place in places_onward(queue, author, role, kind):
             number += place.count(COUNTED_UP_TO - number)
             if number >= COUNTED_UP_TO:
                 return number
+        if kind == SlotKind.REVIEW and role == Role.REVIEWER:
+            number += _anchors_ahead(queue, author, number - before, held)
     return number
+
+
+def _anchors_ahead(queue: Queue, author: Author, free: int, held: Sequence[tuple[int, bool]]) -> int:
+    """Anchors that will lie among the `free` cases of a queue and those that this person holds of it."""
+    calibration = getattr(queue, "calibration", None)
+    if calibration is None:
+        return 0
+    cases = sum(where == queue.pk for where, _ in held)
+    anchor = [ahead for where, ahead in held if where == calibration.anchors_id]
+    if any(anchor):  # the case in hand comes before it
+        cases = 0
+    return anchors_ahead(calibration, author, cases=free + cases, held=cases, anchor_held=bool(anchor))
 
 
 def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
@@ -169,9 +186,10 @@ def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
 
 
 def sent_count(author: Author) -> int:
-    """Answers of theirs that stand. Counted apart, so that each count is one walk along an index."""
-    given = Review.objects.filter(author=author).count()
-    return given - Withdrawal.objects.filter(actor=author).count()
+    """Answers of theirs that stand, practice apart. Each count is one walk along an index."""
+    given = Review.objects.filter(author=author)
+    practised = given.filter(kind=SlotKind.PRACTICE).count()
+    return given.count() - practised - Withdrawal.objects.filter(actor=author).count()
 
 
 def lease_of(author: Author, token: UUID) -> QuerySet[Lease]:
@@ -189,6 +207,7 @@ def sent_by(author: Author) -> QuerySet[Lease]:
     later = Lease.objects.filter(item=OuterRef("item"), author=author, pk__gt=OuterRef("pk"))
     return (
         Lease.objects.filter(author=author, end=LeaseEnd.SUBMITTED)
+        .exclude(slot__kind=SlotKind.PRACTICE)
         .filter(Exists(standing), ~Exists(later))
         .order_by("-ended_at", "-pk")
     )
@@ -196,7 +215,7 @@ def sent_by(author: Author) -> QuerySet[Lease]:
 
 def skipped_by(author: Author) -> QuerySet[Skip]:
     """Items that this person passed on and that still need an answer."""
-    open_slots = Slot.objects.filter(item=OuterRef("item"), state=SlotState.OPEN, kind=SlotKind.REVIEW)
+    open_slots = Slot.objects.filter(item=OuterRef("item"), state=SlotState.OPEN, kind__in=AS_REVIEWS)
     answered = Review.objects.filter(item=OuterRef("item"), author=author, withdrawal__isnull=True)
     return (
         Skip.objects.filter(Exists(open_slots), ~Exists(answered), author=author)
@@ -207,7 +226,9 @@ def skipped_by(author: Author) -> QuerySet[Skip]:
 
 def skips_open(project: Project) -> QuerySet[Skip]:
     """Who passed on what is not settled yet, the latest first: for leads alone."""
-    skips = Skip.objects.filter(item__queue__project=project).exclude(item__state=ItemState.SETTLED)
+    skips = Skip.objects.filter(item__queue__project=project, item__queue__purpose=QueuePurpose.SETTLE).exclude(
+        item__state=ItemState.SETTLED
+    )
     return skips.select_related("author", "item__case").order_by("-at", "-pk")
 
 
@@ -258,3 +279,23 @@ def has_reviewer_left(item: Item) -> bool:
         cursor.execute(_LEFT, {"item": item.pk, "project": item.queue.project_id})
         left = dict(cursor.fetchall())
     return left.get(Role.REVIEWER.value, 0) > 0 or left.get(Role.ADJUDICATOR.value, 0) > 1
+
+
+def reasons_of(project: Project, *stages: ReasonStage) -> QuerySet[ReasonCode]:
+    """The project's codes in the order in which they came, each with the `stage`, `owner` and `revision` that hold
+    now; of all stages, or of these."""
+    latest = ReasonPlacement.objects.filter(code=OuterRef("pk")).order_by("-revision")
+    placed = {name: Subquery(latest.values(name)[:1]) for name in ("stage", "owner", "revision")}
+    codes = ReasonCode.objects.filter(project=project).annotate(**placed).order_by("pk")
+    return codes.filter(stage__in=stages) if stages else codes
+
+
+def reasons_given(project: Project) -> dict[str, int]:
+    """How often each code stands in an answer that counts: not taken back, and not one too many."""
+    counted = ReviewReason.objects.filter(
+        review__item__queue__project=project,
+        review__item__queue__purpose=QueuePurpose.SETTLE,
+        review__surplus=False,
+        review__withdrawal__isnull=True,
+    )
+    return dict(counted.values_list("code").annotate(number=Count("pk")).order_by("code"))

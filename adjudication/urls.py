@@ -1,6 +1,6 @@
 from django.urls import path
 
-from adjudication.views import keys, review, skips, work
+from adjudication.views import keys, practice, reasons, review, skips, work
 
 app_name = "adjudication"
 
@@ -15,4 +15,9 @@ urlpatterns = [
     path("review/<uuid:token>/skip", review.skip, name="skip"),
     path("review/<uuid:token>/differences", review.differences, name="differences"),
     path("review/<uuid:token>/undo", review.undo, name="undo"),
+    path("practice", practice.practice, name="practice"),
+    path("practice/<uuid:token>", practice.feedback, name="feedback"),
+    path("practice/<uuid:token>/dispute", practice.dispute, name="dispute"),
+    path("reason-codes", reasons.reason_codes, name="reason-codes"),
+    path("reason-codes/<int:number>", reasons.reason_code, name="reason-code"),
 ]

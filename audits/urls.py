@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.views import exports, jobs, lists, monitor, pages, pairs, previews, uploads
+from audits.views import calibration, exports, jobs, lists, monitor, pages, pairs, previews, uploads
 
 app_name = "audits"
 
@@ -11,6 +11,7 @@ urlpatterns = [
     path("audits/new", uploads.new, name="new"),
     path("previews", previews.new, name="preview-new"),
     path("previews/<str:token>", previews.preview, name="preview"),
+    path("calibration", calibration.calibration, name="calibration"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
     path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),

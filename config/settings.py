@@ -140,9 +140,17 @@ CONTENT_SECURITY_POLICY = {
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
     "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "lead": [("Audits", "audits:list"), ("New audit", "audits:new")],
-    "owner": [("Audits", "audits:list"), ("New audit", "audits:new")],
+    "lead": [("Audits", "audits:list"), ("New audit", "audits:new"), ("Calibration", "audits:calibration")],
+    "owner": [
+        ("Audits", "audits:list"),
+        ("New audit", "audits:new"),
+        ("Calibration", "audits:calibration"),
+        ("Reason codes", "adjudication:reason-codes"),
+    ],
 }
+
+# Services that give a new project what it begins with. `core` makes projects, and never imports who knows.
+PROJECT_BEGINS_WITH = ["adjudication.services.reasons.reason_codes_seed"]
 
 _database_url = env.secret("DATABASE_URL")
 _redis_url = env.secret("REDIS_URL")

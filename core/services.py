@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from axes.models import AccessAttempt
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import AbstractUser
@@ -13,6 +14,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.utils.module_loading import import_string
 
 from core.errors import InputError, Problem, Refused
 from core.models import Author, AuthorKind, Membership, Project, Role
@@ -22,7 +24,19 @@ OPERATOR = "operator"
 
 @transaction.atomic
 def project_ensure(*, name: str, now: datetime) -> Project:
+    project = _project(name, now)
+    _begin(project, now)
+    return project
+
+
+def _project(name: str, now: datetime) -> Project:
     return Project.objects.get_or_create(name=name, defaults={"created_at": now})[0]
+
+
+def _begin(project: Project, now: datetime) -> None:
+    """Give a project what it begins with, unless it has it already."""
+    for begin in settings.PROJECT_BEGINS_WITH:
+        import_string(begin)(project=project, now=now)
 
 
 def operator_of(project: Project) -> Author:
@@ -39,13 +53,15 @@ def operator_at(*, project: str, now: datetime) -> Author:
 def operator_for(*, project: str, now: datetime) -> Iterator[Author]:
     """The same for a block: where that fails and the project is new, nothing is left, not even the project."""
     known = Project.objects.filter(name=project).exists()
-    actor = operator_at(project=project, now=now)
+    # What a project begins with is never deleted: it comes when the block is done.
+    actor = operator_of(_project(project, now))
     try:
         yield actor
     except BaseException:
         if not known:
             _project_forget(actor)
         raise
+    _begin(actor.project, now)
 
 
 def _project_forget(actor: Author) -> None:

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from adjudication.models import Item, Lease, Queue, Review
+from adjudication.models import Item, Lease, Queue, QueuePurpose, Review
+from adjudication.services.calibrating import KnownCase, calibration_fix, known_cases_add
 from adjudication.services.leases import slot_claim
 from adjudication.services.queues import NewItem, items_add, queue_open
 from adjudication.services.reviews import review_submit
@@ -295,3 +296,36 @@ def submit(lease: Lease, label: str | None = "pass", now: datetime = NOW, **more
 
 def answer(queue: Queue, person: Author, label: str | None = "pass", now: datetime = NOW) -> Review:
     return submit(claim(queue, person, now), label, now)
+
+
+def make_known_set(
+    project: Project,
+    purpose: QueuePurpose,
+    items: int,
+    *,
+    name: str = "known",
+    label: str = "pass",
+    rationale: str = "",
+    upgrade: bool = False,
+    prefix: str = "k",
+) -> Queue:
+    """A set of cases k001, k002, …, all of whose outputs have this label on record."""
+    case_set = load_cases(project, [f"{prefix}{n:03d}" for n in range(1, items + 1)], name)
+    labels: dict[int, dict[int, str]] = {}
+    for version in ["v1", "v2"] if upgrade else ["v1"]:
+        artifacts = load_artifacts(case_set, version).artifacts
+        for case, artifact in artifacts.order_by("case").values_list("case", "pk"):
+            labels.setdefault(case, {})[artifact] = label
+    return known_cases_add(
+        rubric=make_rubric(project),
+        name=name,
+        purpose=purpose,
+        cases=[KnownCase(case, found, rationale, row) for row, (case, found) in enumerate(labels.items(), 1)],
+        source="a test",
+        actor=operator_of(project),
+        now=NOW,
+    ).queue
+
+
+def calibrate(queue: Queue, *, practice: str = "", anchors: str = "", every: int | None = None) -> None:
+    calibration_fix(queue=queue, practice=practice, anchors=anchors, every=every, now=NOW)

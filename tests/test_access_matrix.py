@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db
 
 DESK = {Role.REVIEWER, Role.ADJUDICATOR}
 LEADING = {Role.LEAD, Role.OWNER}
+OWNING = {Role.OWNER}
 ALL = set(Role)
 
 # Of a project: the roles that are let in.
@@ -28,10 +29,16 @@ IN_PROJECT: dict[str, set[Role]] = {
     "adjudication:skip": DESK,
     "adjudication:skipped": LEADING,
     "adjudication:undo": DESK,
+    "adjudication:practice": DESK,
+    "adjudication:feedback": DESK,
+    "adjudication:dispute": DESK,
+    "adjudication:reason-codes": OWNING,
+    "adjudication:reason-code": OWNING,
     "audits:list": LEADING,
     "audits:new": LEADING,
     "audits:preview-new": LEADING,
     "audits:preview": LEADING,
+    "audits:calibration": LEADING,
     "audits:job": LEADING,
     "audits:job-live": LEADING,
     "audits:job-cancel": LEADING,

@@ -5,9 +5,18 @@ from judges.models.cases import Artifact, Case
 from judges.models.rubrics import Rubric
 
 
+class QueuePurpose(models.TextChoices):
+    SETTLE = "settle"
+    PRACTICE = "practice"
+    ANCHORS = "anchors"
+
+
 class Queue(models.Model):
     """The pile of items that belong together: one rubric, one serving order. Why an item is in it, the
     desk cannot know.
+
+    Items of the purpose `settle` get their label here. Those of the others have one already: people practise on
+    them, or are measured by them where they lie hidden among the items of another queue, and nothing is settled.
 
     `settled` counts the settlements made so far. It is raised in each settlement's own transaction, so
     that the numbers follow the order of commits, which row ids on PostgreSQL do not.
@@ -16,10 +25,14 @@ class Queue(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="queues")
     name = models.CharField(max_length=100)
     rubric = models.ForeignKey(Rubric, models.PROTECT, related_name="queues")
+    purpose = models.CharField(max_length=10, choices=QueuePurpose.choices, default=QueuePurpose.SETTLE)
     settled = models.PositiveIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "name"], name="one_queue_per_name")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "purpose", "name"], name="one_queue_per_purpose_and_name"),
+            models.CheckConstraint(condition=models.Q(purpose__in=QueuePurpose.values), name="queue_purpose_is_known"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -70,6 +83,8 @@ class ItemArtifact(models.Model):
 class SlotKind(models.TextChoices):
     REVIEW = "review"
     ADJUDICATION = "adjudication"
+    PRACTICE = "practice"
+    ANCHOR = "anchor"  # a hidden one: for the person who answers, a review like any other
 
 
 class SlotState(models.TextChoices):

@@ -30,7 +30,7 @@ class Review(AppendOnly):
         constraints = [
             models.UniqueConstraint(fields=["item", "author", "revision"], name="one_review_per_revision"),
         ]
-        indexes = [models.Index(fields=["author", "at"], name="review_by_author_and_time")]
+        indexes = [models.Index(fields=["author", "kind", "at"], name="review_by_author_kind_and_time")]
 
     def __str__(self) -> str:
         return f"{self.item} by {self.author}"

@@ -8,8 +8,10 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from adjudication.models import Bookmark, Lease, LeaseEnd, Queue, Slot, SlotState
+from adjudication.calibration import known_cases_left
+from adjudication.models import Bookmark, Calibration, Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
 from adjudication.selectors import Place, kinds_for, leases_held, places_onward, queues_waiting
+from adjudication.services.calibrating import slot_beside, slot_for_one_more
 from core.access import require_role
 from core.errors import Problem, Refused
 from core.models import Author, Project, Role
@@ -43,13 +45,14 @@ def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: boo
     What they have passed on comes back only when they ask for it: it is there for their colleagues first.
     """
     leases_expire(now=now)
-    held = list(leases_held(actor, item__queue__project=project))
+    # Practice of one's own choice is gone on with on its own page.
+    held = list(leases_held(actor, item__queue__project=project, slot__kind__in=set(SlotKind) - {SlotKind.PRACTICE}))
     lease = _resume(held, actor, now)
     search = _Search(queues_waiting(project, actor), actor, require_role(actor, *SERVED))
     if lease is None:
         lease = _take(search, lambda: search.whole(passed_on), now)
-    if lease is None:
-        return Work(None, None, search.queues)
+    if lease is None or lease.slot.kind == SlotKind.PRACTICE:  # after a practice case comes what was right
+        return Work(lease, None, search.queues)
     ahead = next((other for other in held if other.pk != lease.pk and not other.ended_at), None)
     return Work(lease, ahead or _take(search, search.onward, now, ahead=True), search.queues)
 
@@ -58,7 +61,8 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = 
     """The slot this person works on next: the one they hold, or the first open one in serving order.
 
     Adjudicators are served conflicts first, and reviews only where another adjudicator is left to settle
-    what may become a conflict. None: nothing is waiting for this person. Expired leases
+    what may become a conflict. Reviewers are served the practice that the queue asks for before anything else, and
+    now and then a hidden anchor instead of the next slot. None: nothing is waiting for this person. Expired leases
     are ended here, so that no worker has to run for an abandoned item to be served again.
     """
     role = require_role(actor, *SERVED)
@@ -67,6 +71,28 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = 
     leases_expire(now=now)
     search = _Search(queues_waiting(queue.project, actor, pk=queue.pk), actor, role)
     return _take(search, lambda: search.whole(passed_on), now)
+
+
+def practice_claim(*, practice: Queue, actor: Author, now: datetime) -> Lease | None:
+    """The case of a practice set that this person goes on with; None when they have answered all of it."""
+    require_role(actor, *SERVED)
+    if practice.project_id != actor.project_id:
+        raise Refused(Problem(f"{actor} is no member of the project of this set"))
+    leases_expire(now=now)
+    for _ in range(MOST_TRIES):
+        try:
+            with transaction.atomic():
+                _one_window_at_a_time(actor)
+                if lease := _resume(leases_held(actor, item__queue=practice), actor, now):
+                    return lease
+                item = next(known_cases_left(practice, actor), None)
+                if item is None:
+                    return None
+                slot = slot_for_one_more(item, SlotKind.PRACTICE)
+                return Lease.objects.create(slot=slot, item=item, author=actor, taken_at=now, expires_at=now + LEASE)
+        except IntegrityError:  # one_live_lease_per_slot, or one_slot_per_number: somebody was faster
+            continue
+    raise Refused(Problem("too many people claim at this moment; try again"))
 
 
 def leases_expire(*, now: datetime) -> int:
@@ -143,7 +169,19 @@ class _Search:
         yield from self._everywhere()
         if passed_on:
             yield from self._everywhere(skipped=True)
+            for calibration in self._calibrations():
+                if calibration.anchors:
+                    yield Place(calibration.anchors, self.actor, self.role, SlotKind.ANCHOR, skipped=True)
         yield from self._everywhere(loaded_by_another=True)
+
+    def held_in(self) -> list[int]:
+        """The queues in which this person may hold a lease that goes before another search."""
+        known = [(calibration.practice_id, calibration.anchors_id) for calibration in self._calibrations()]
+        return [*(queue.pk for queue in self.queues), *(pk for pair in known for pk in pair if pk is not None)]
+
+    def _calibrations(self) -> Iterator[Calibration]:
+        if self.role == Role.REVIEWER:
+            yield from (queue.calibration for queue in self.queues if hasattr(queue, "calibration"))
 
     def _everywhere(self, **where: bool) -> Iterator[Place]:
         for queue in self.queues:
@@ -164,10 +202,8 @@ def _take(
         found = None if within else _first(places(), locked=False)
         try:
             with transaction.atomic():
-                if locking:
-                    # A person's windows come one after the other, and find what the first of them took.
-                    Author.objects.select_for_update(no_key=True).get(pk=search.actor.pk)
-                held = () if ahead else leases_held(search.actor, item__queue__in=search.queues)
+                _one_window_at_a_time(search.actor)
+                held = () if ahead else leases_held(search.actor, item__queue__in=search.held_in())
                 if lease := _resume(held, search.actor, now):
                     return lease
                 if within:
@@ -176,10 +212,17 @@ def _take(
                     return None
                 place, slot = found
                 if within or Slot.objects.filter(pk=slot.pk, state=SlotState.OPEN).exists():
-                    return _hold(slot, place, now, ahead)
-        except IntegrityError:  # one_live_lease_per_slot: somebody was faster
+                    beside = slot_beside(place.queue, search.actor) if search.role == Role.REVIEWER else None
+                    return _hold(beside or slot, place, now, ahead)
+        except IntegrityError:  # one_live_lease_per_slot, or one_slot_per_number: somebody was faster
             continue
     raise Refused(Problem("too many people claim at this moment; try again"))
+
+
+def _one_window_at_a_time(actor: Author) -> None:
+    """A person's windows come one after the other, and find what the first of them took. SQLite has one writer."""
+    if connection.features.has_select_for_update:
+        Author.objects.select_for_update(no_key=True).get(pk=actor.pk)
 
 
 def _first(places: Iterable[Place], *, locked: bool) -> tuple[Place, Slot] | None:
@@ -193,9 +236,10 @@ def _hold(slot: Slot, place: Place, now: datetime, ahead: bool) -> Lease:
     queue, actor = place.queue, place.author
     if place.loaded_by_another:
         Lease.objects.filter(slot=slot, ahead=True, ended_at=None).update(ended_at=now, end=LeaseEnd.RELEASED)
-    if place.beyond + BOOKMARK_EVERY <= slot.rank and not slot.urgent:
-        Bookmark.objects.update_or_create(author=actor, queue=queue, defaults={"rank": slot.rank})
-    slot.item.queue = queue
+    if slot.queue_id == queue.pk:  # and not of a known case beside it
+        if place.beyond + BOOKMARK_EVERY <= slot.rank and not slot.urgent:
+            Bookmark.objects.update_or_create(author=actor, queue=queue, defaults={"rank": slot.rank})
+        slot.item.queue = queue
     return Lease.objects.create(
         slot=slot, item=slot.item, author=actor, taken_at=now, expires_at=now + LEASE, ahead=ahead
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from adjudication.models import Item, ItemArtifact, ItemState, Queue, Slot
+from adjudication.models import Item, ItemArtifact, ItemState, Queue, QueuePurpose, Slot
 from core.models import Project
 from judges.models.rubrics import Rubric
 
@@ -22,8 +22,8 @@ class NewItem:
 
 
 @transaction.atomic
-def queue_open(*, project: Project, name: str, rubric: Rubric) -> Queue:
-    return Queue.objects.get_or_create(project=project, name=name, defaults={"rubric": rubric})[0]
+def queue_open(*, project: Project, name: str, rubric: Rubric, purpose: QueuePurpose = QueuePurpose.SETTLE) -> Queue:
+    return Queue.objects.get_or_create(project=project, name=name, purpose=purpose, defaults={"rubric": rubric})[0]
 
 
 @transaction.atomic

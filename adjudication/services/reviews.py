@@ -22,10 +22,10 @@ from adjudication.models import (
     Span,
 )
 from adjudication.models.reviews import Passage
-from adjudication.reasons import check_reasons
 from adjudication.selectors import has_reviewer_left, shown_of
 from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
+from adjudication.services.reasons import LONGEST_CODE, check_reasons
 from adjudication.services.settlements import item_resolve, item_to_adjudicator
 from adjudication.states import slot_move
 from core.access import require_role
@@ -35,7 +35,6 @@ from core.models import Author, Role
 from core.texts import require_storable
 from judges.services.texts import texts_of
 
-LONGEST_CODE = 60
 MOST_SECONDS = 2**31 - 1  # what the column holds
 
 Answers = Mapping[int, str | None]  # artifact -> label, or None for *cannot judge*
@@ -71,7 +70,7 @@ def review_submit(
     presentation = Presentation.objects.filter(item=item, author=actor).first()
     check_answers(item, answers, presentation.order if presentation else item.shown.values_list("artifact", flat=True))
     check_words(reasons, rationale)
-    check_reasons(reasons, rationale)
+    check_reasons(item.queue.project, reasons, rationale)
     check_spans(item, spans)
     lease_end(lease=lease, end=LeaseEnd.SUBMITTED, now=now)
     surplus = not _slot_answered(lease.slot)
@@ -147,6 +146,8 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
     item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
+    if lease.slot.kind == SlotKind.PRACTICE:
+        raise Refused(Problem("a practice case is answered, not passed on; “cannot judge” is an answer too"))
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
     Slot.objects.filter(pk=lease.slot_id).update(urgent=True)

@@ -9,6 +9,7 @@ from adjudication.models import (
     Item,
     ItemState,
     Queue,
+    QueuePurpose,
     Reference,
     Review,
     Settlement,
@@ -32,8 +33,11 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
     """Settle the item, or find it in conflict, or leave it waiting. The caller holds its row lock.
 
     An item that is settled already gets here when an answer was taken back and given anew: the decision
-    in force stays until another one replaces it, as a further revision.
+    in force stays until another one replaces it, as a further revision. An item whose label is known is not settled
+    by any answer.
     """
+    if item.queue.purpose != QueuePurpose.SETTLE:
+        return
     unanswered = item.slots.filter(state=SlotState.OPEN).exists()
     if unanswered and item.state == ItemState.OPEN:
         _wait_for_another(item, actor, now)

@@ -35,6 +35,8 @@ def review_undo(*, lease: Lease, actor: Author, now: datetime) -> Lease:
         raise Refused(Problem("this lease is somebody else's"))
     if lease.end != LeaseEnd.SUBMITTED or lease.ended_at is None or review is None:
         raise TooLate
+    if review.kind == SlotKind.PRACTICE:  # its author has seen the label
+        raise TooLate
     if now - lease.ended_at > UNDO_WITHIN or lease.slot.state != SlotState.DONE:
         raise TooLate
     if review.kind == SlotKind.REVIEW:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import get_template
 
-from adjudication.blind import BlindItem, blind_item
+from adjudication.blind import BlindItem, blind_feedback, blind_item
 from adjudication.keys import PageKeys, page_keys_of
 from adjudication.models import Lease, SlotKind
 from adjudication.selectors import (
@@ -27,7 +27,12 @@ from core.access import ProjectRequest
 from core.models import Role
 from core.pages import page_frame
 
-HEADINGS = {SlotKind.REVIEW: "Review a case", SlotKind.ADJUDICATION: "Settle a case"}
+HEADINGS = {
+    SlotKind.REVIEW: "Review a case",
+    SlotKind.ADJUDICATION: "Settle a case",
+    SlotKind.PRACTICE: "Practise on a case",
+    SlotKind.ANCHOR: "Review a case",
+}
 MOST_LOADED_AHEAD = 300_000  # characters: a longer case comes when it is wanted
 ONWARD = "X-Desk-Onward"  # the header of an answer that goes with what the browser shows already
 
@@ -96,6 +101,18 @@ def _laid_out(request: ProjectRequest, lease: Lease, now: datetime, page: PageKe
     # Nobody has written yet about what is laid before them for the first time.
     draft = draft_of(lease.item, request.author) if presentation.at < now else None
     return blind_item(lease, presentation, draft, page)
+
+
+def feedback_screen(request: ProjectRequest, lease: Lease, now: datetime) -> HttpResponse:
+    """A practice case after its answer; what has none yet has no such page."""
+    presentation = presentation_ensure(item=lease.item, author=request.author, now=now)
+    feedback = blind_feedback(lease, presentation)
+    if feedback is None:
+        raise Http404
+    template = "adjudication/_feedback.html" if request.headers.get("HX-Request") else "adjudication/feedback.html"
+    return blind_page(
+        request, template, {"feedback": feedback, "keys": page_keys_of(key_choice_of(request.author).keys)}
+    )
 
 
 def told(request: ProjectRequest, sentences: Iterable[str], status: int) -> HttpResponse:

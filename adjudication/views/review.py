@@ -9,14 +9,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from adjudication.blind import blind_comparison
 from adjudication.forms import AnswerForm, SkipForm
-from adjudication.models import Lease
-from adjudication.selectors import lease_of
+from adjudication.models import Lease, SlotKind
+from adjudication.selectors import lease_of, reasons_of
 from adjudication.services.drafts import draft_save
 from adjudication.services.leases import LeaseLost, work_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.reviews import item_skip, review_submit
 from adjudication.services.undo import review_undo
-from adjudication.views.pages import Notice, blind_page, screen, told
+from adjudication.views.pages import Notice, blind_page, feedback_screen, screen, told
 from core.access import ProjectRequest, access
 from core.errors import InputError, Refused
 from core.models import Role
@@ -53,6 +53,8 @@ def review_send(request: ProjectRequest, token: UUID) -> HttpResponse:
         return told(request, [LOST], REFUSED)
     except InputError as error:
         return told(request, _sentences(error), REFUSED if isinstance(error, Refused) else BAD_INPUT)
+    if lease.slot.kind == SlotKind.PRACTICE:
+        return _feedback(request, lease)
     # An answer beyond what the item needed is kept, and nothing hangs on it.
     undo = "" if sent.surplus else str(token)
     return _next(request, Notice("success", "Saved."), undo, request.POST.get("ahead", ""))
@@ -119,7 +121,8 @@ def _lease(request: ProjectRequest, token: UUID) -> Lease:
 def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> AnswerForm:
     presentation = presentation_ensure(item=lease.item, author=request.author, now=timezone.now())
     labels = lease.item.queue.rubric.labels
-    return AnswerForm(request.POST, presentation=presentation, labels=labels, complete=complete)
+    codes = list(reasons_of(request.project).values_list("code", flat=True))
+    return AnswerForm(request.POST, presentation=presentation, labels=labels, codes=codes, complete=complete)
 
 
 def _next(request: ProjectRequest, notice: Notice, undo: str | None = None, shown: str = "") -> HttpResponse:
@@ -128,6 +131,12 @@ def _next(request: ProjectRequest, notice: Notice, undo: str | None = None, show
     now = timezone.now()
     work = work_claim(project=request.project, actor=request.author, now=now)
     return screen(request, work, now, [notice], undo, shown)
+
+
+def _feedback(request: ProjectRequest, lease: Lease) -> HttpResponse:
+    if not request.headers.get("HX-Request"):
+        return redirect("adjudication:feedback", request.project.name, lease.token)
+    return feedback_screen(request, lease, timezone.now())
 
 
 def _sentences(error: InputError) -> list[str]:

@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from adjudication.blind import sent_cases, skipped_cases
+from adjudication.calibration import known_cases_left_count, practice_queues
 from adjudication.models import Lease, SlotKind
 from adjudication.selectors import lease_of, queues_waiting, sent_by, sent_count, skipped_by, undoable, waiting_for
 from adjudication.views.pages import blind_page, waiting_words
@@ -31,6 +32,7 @@ def work(request: ProjectRequest) -> HttpResponse:
         "adjudicator": request.role == Role.ADJUDICATOR,
         "reviews": waiting_words(waiting_for(queues, author, request.role, SlotKind.REVIEW)),
         "conflicts": waiting_words(waiting_for(queues, author, request.role, SlotKind.ADJUDICATION)),
+        "practice": sum(known_cases_left_count(practice, author) for practice in practice_queues(project)),
         "sent_in_all": sent_count(author),
         "sent": sent_cases(project, shown[:PAGE], str(undo.token) if undo else ""),
         "older": str(shown[PAGE - 1].token) if len(shown) > PAGE else "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from adjudication.models import Reference, Review, SettlementHow
+from adjudication.models import Reference, Review, Settlement, SettlementHow, SlotKind
 from audits.exports.tables import lines_write, record_lines
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
@@ -20,7 +20,7 @@ OUTSIDE = "outside the sample"
 class Anchor:
     """One artifact's settled human label. `stratum`, `position` and `inclusion_probability` say how the case
     was sampled; all three are null for a label that came in from outside the sample. `labelled_by` says how
-    many members, imported or simulated authors stand behind the label."""
+    many members, imported or simulated authors stand behind the label, `rationale` what those wrote who decided."""
 
     reference_id: int
     case_set: str
@@ -43,6 +43,7 @@ class Anchor:
     stratum: str | None
     position: int | None
     inclusion_probability: float | None
+    rationale: str
 
 
 def anchors_of(audit: Audit) -> Iterator[Anchor]:
@@ -51,7 +52,7 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
     drawn = _drawn(audit)
     sizes = {stratum.pk: (stratum.name, stratum.size) for stratum in audit.strata.all()}
     labels_drawn = audit.registrations.latest("n").labels
-    labelled_by = _authors_by_item(audit)
+    labelled_by, rationales = _authors_by_item(audit), _rationales_by_item(audit)
     references = (
         Reference.objects.filter(settlement__in=standing_settlements(audit))
         .select_related("settlement__item__case", "artifact__system_version")
@@ -83,6 +84,7 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
             stratum=name,
             position=position,
             inclusion_probability=labels_drawn[name] / size if name and size else None,
+            rationale="\n\n".join(rationales.get((case.pk, _deciding(reference.settlement)), ())),
         )
 
 
@@ -98,6 +100,20 @@ def _authors_by_item(audit: Audit) -> dict[int, str]:
     for item, kind, authors in rows.iterator():
         counts.setdefault(item, []).append(f"{authors} {kind}")
     return {item: ", ".join(kinds) for item, kinds in counts.items()}
+
+
+def _deciding(settlement: Settlement) -> SlotKind:
+    """Whose words stand behind a decision: the adjudicator's, or those of the reviewers who agreed."""
+    return SlotKind.ADJUDICATION if settlement.how == SettlementHow.ADJUDICATED else SlotKind.REVIEW
+
+
+def _rationales_by_item(audit: Audit) -> dict[tuple[int, str], list[str]]:
+    """Rationales by case and kind of answer, without names."""
+    found: dict[tuple[int, str], list[str]] = {}
+    standing = Review.objects.filter(item__queue=audit.queue, surplus=False, withdrawal=None).exclude(rationale="")
+    for case, kind, rationale in standing.order_by("pk").values_list("item__case", "kind", "rationale").iterator():
+        found.setdefault((case, kind), []).append(rationale)
+    return found
 
 
 def _drawn(audit: Audit) -> dict[int, tuple[int, int]]:

@@ -202,9 +202,15 @@ def _review(document: Document) -> ReviewSpec:
     slices = mapping_at(document, "review", "double_review_slices")
     by_slice = {text: float(share) for text, share in slices.items()}
     share = number_at(document, "review", "double_review_share")
-    if share is None:
-        return ReviewSpec(double_review_slices=by_slice, **flags)
-    return ReviewSpec(double_review_share=share, double_review_slices=by_slice, **flags)
+    every = text_at(document, "review", "hidden_anchor_every")
+    return ReviewSpec(
+        double_review_share=ReviewSpec.double_review_share if share is None else share,
+        double_review_slices=by_slice,
+        practice_set=text_at(document, "review", "practice_set") or "",
+        hidden_anchors=text_at(document, "review", "hidden_anchors") or "",
+        hidden_anchor_every=int(every) if every else None,
+        **flags,
+    )
 
 
 def _plan(plan: Document) -> PlanSpec:

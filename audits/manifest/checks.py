@@ -26,6 +26,7 @@ def manifest_problems(document: Document) -> Iterator[Problem]:
     yield from _slices(document)
     yield from _plan_numbers(document)
     yield from _plan_fit(document)
+    yield from _hidden_anchors(document)
     yield from _cutover(document)
     yield from _partitions(document)
 
@@ -145,6 +146,16 @@ def _plan_numbers(document: Document) -> Iterator[Problem]:
         if not (above and below):
             allowed = f"{'from' if ends[0] == '[' else 'above'} {low:g}, {'to' if ends[1] == ']' else 'below'} {high:g}"
             yield Problem("out of range", key=".".join(path), value=text_at(document, *path), allowed=allowed)
+
+
+def _hidden_anchors(document: Document) -> Iterator[Problem]:
+    name, every = (text_at(document, "review", key) for key in ("hidden_anchors", "hidden_anchor_every"))
+    if name is not None and every is None:
+        what = "missing: how many cases lie between one hidden anchor and the next, on average"
+        yield Problem(what, key="review.hidden_anchor_every", allowed="a whole number, such as 20")
+    if every is not None and name is None:
+        what = "missing: the set that the anchors are from"
+        yield Problem(what, key="review.hidden_anchors", allowed="the name of a set that hidden_anchors made")
 
 
 def _scale_span(document: Document) -> float:

@@ -29,6 +29,9 @@ class ReviewSpec:
     adjudicate_all_blocking_transitions: bool = True
     preserve_original_results: bool = True
     reuse_references: bool = False
+    practice_set: str = ""
+    hidden_anchors: str = ""
+    hidden_anchor_every: int | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from adjudication.models import Item, ItemState, SettlementHow
+from adjudication.services.calibrating import calibration_fix
 from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
 from audits.allocation import first_allocation
@@ -58,8 +59,19 @@ def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
         frame = Frame.objects.create(audit=audit, sha256=sha256, rows=compressed)
         _strata_create(audit, rows)
         drawn = _draw(audit, frame, rows, labels, actor, now)
+        _calibrate(audit, now)
     audit.state = AuditState.REGISTERED
     return drawn
+
+
+def _calibrate(audit: Audit, now: datetime) -> None:
+    calibration_fix(
+        queue=audit.queue,
+        practice=audit.review.get("practice_set", ""),
+        anchors=audit.review.get("hidden_anchors", ""),
+        every=audit.review.get("hidden_anchor_every"),
+        now=now,
+    )
 
 
 def _strata_create(audit: Audit, rows: Sequence[FrameRow]) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
 from audits.stats.checks import checked_level, refused
+from audits.stats.proportions import score_limits
 
 
 class Interval(NamedTuple):
@@ -127,15 +128,7 @@ def wilson_interval(count: float, n: float, size: float, z: float) -> Interval:
     p = count / n
     if n >= size:
         return Interval(p, p)
-    return Interval(*_wilson(p, z * z / (2 * _effective_n(n, size))))
-
-
-def _wilson(p: float, half: float) -> tuple[float, float]:
-    """Score limits, where `half` is z^2 / (2 n)."""
-    whole, middle = 1 + 2 * half, p + half
-    spread = math.sqrt(half * (2 * p * (1 - p) + half))
-    low, high = (middle - spread) / whole, (middle + spread) / whole
-    return low if low > 0 else 0.0, high if high < 1 else 1.0
+    return Interval(*score_limits(p, z * z / (2 * _effective_n(n, size))))
 
 
 def _correlation(plus: float, minus: float) -> float:
@@ -181,7 +174,7 @@ def paired_wilson_interval(plus: float, minus: float, n: float, size: float, z: 
     if n >= size:
         return Interval(p - q, p - q)
     r, half = _correlation(p, q), z * z / (2 * _effective_n(n, size))
-    (low_p, high_p), (low_q, high_q) = _wilson(p, half), _wilson(q, half)
+    (low_p, high_p), (low_q, high_q) = score_limits(p, half), score_limits(q, half)
     low = p - q - _square_and_add(p - low_p, high_q - q, r)
     high = p - q + _square_and_add(high_p - p, q - low_q, r)
     return Interval(low if low > -1 else -1.0, high if high < 1 else 1.0)

@@ -65,6 +65,7 @@ class Case(SealedOnComplete):
             models.UniqueConstraint(fields=["case_set", "case_id", "version"], name="one_case_per_id_and_version"),
             models.CheckConstraint(condition=models.Q(partition__in=Partition.values), name="case_partition_is_known"),
         ]
+        indexes = [models.Index(fields=["input_hash"], name="case_by_input")]
 
     def __str__(self) -> str:
         return self.case_id

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from adjudication.models import Item, Lease, Presentation
+from adjudication.models import Item, Lease, Presentation, QueuePurpose, Review, SlotKind
 from audits.models import Audit, Stratum, StratumKind
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
@@ -214,3 +214,85 @@ def test_side_cannot_be_told_from_the_page(audit: Audit) -> None:
         return re.sub(r'csrfmiddlewaretoken" value="\w+"|<bdi>\w+</bdi>', "", page)
 
     assert without(pages[0]) == without(pages[1])
+
+
+@pytest.fixture
+def calibrated(audit: Audit) -> Audit:
+    """The same audit with a practice set and hidden anchors, of which everything is marked."""
+    pair = not audit.comparison.is_swap
+    for purpose in (QueuePurpose.PRACTICE, QueuePurpose.ANCHORS):
+        factories.make_known_set(
+            audit.project,
+            purpose,
+            2,
+            name=f"CANARY-{purpose}",
+            label="fail",
+            rationale="TRUTH-on-record",
+            upgrade=pair,
+            prefix=purpose,
+        )
+    factories.calibrate(audit.queue, practice="CANARY-practice", anchors="CANARY-anchors", every=1)
+    return audit
+
+
+def test_label_on_record_shows_after_a_practice_answer_and_nowhere_else(calibrated: Audit) -> None:
+    """Three practice pages are asked for before each answer; of hidden anchors nothing is ever said."""
+    visitor = Visitor(factories.member_add(project=calibrated.project, username="ann", role=Role.REVIEWER))
+    positions = positions_of(calibrated)
+    for _ in range(2):
+        for url in ("/p/plain/practice", "/p/plain/review", "/p/plain/work"):
+            visitor.ask("get", url)
+        lease = Lease.objects.get(author=visitor.author, ended_at=None, ahead=False)
+        assert lease.slot.kind == SlotKind.PRACTICE
+        assert visitor.ask("get", f"/p/plain/practice/{lease.token}").status_code == 404
+        for inside in (False, True):
+            visitor.ask("post", f"/p/plain/practice/{lease.token}/dispute", {"code": "x", "words": "y"}, inside)
+            visitor.ask("post", f"/p/plain/review/{lease.token}/skip", {"reason": "tired"}, inside)
+        assert re.findall("CANARY[^<]{0,40}|TRUTH[^<]{0,40}", visitor.text()) == []
+        visitor.ask("post", f"/p/plain/review/{lease.token}", dict.fromkeys(positions, "1"), inside=True)
+        assert "TRUTH-on-record" in visitor.seen.pop()
+    for _ in range(3):
+        work(visitor, positions, "1", "my own words")
+    visitor.look_everywhere(calibrated)
+    assert Review.objects.filter(author=visitor.author, kind=SlotKind.ANCHOR, withdrawal=None).count() == 1
+    own = {f"/p/plain/practice/{token}" for token in visitor.tokens()}
+    elsewhere = "\n".join(seen for seen in visitor.seen if seen.split()[1] not in own)
+    assert re.findall("CANARY[^<]{0,40}|TRUTH[^<]{0,40}", elsewhere) == []
+    assert re.findall("CANARY[^<]{0,40}", visitor.text()) == []
+
+
+def test_hidden_anchor_cannot_be_told_from_another_case(audit: Audit) -> None:
+    """The same bytes but for texts, tokens and counts: the case, my work before and after, the answer to the answer."""
+    pair = not audit.comparison.is_swap
+    factories.make_known_set(audit.project, QueuePurpose.ANCHORS, 1, name="hidden", upgrade=pair)
+    factories.calibrate(audit.queue, anchors="hidden", every=1)
+    visitor = Visitor(factories.member_add(project=audit.project, username="ann", role=Role.REVIEWER))
+    pages, kinds = [], []
+    answer = dict.fromkeys(positions_of(audit), "1")
+    work(visitor, positions_of(audit), "1", "words")  # so that there is an answer to undo on every page
+    for _ in range(2):
+        case = visitor.ask("get", "/p/plain/review")
+        lease = Lease.objects.select_related("slot").get(author=visitor.author, ended_at=None, ahead=False)
+        kinds.append(lease.slot.kind)
+        url = f"/p/plain/review/{lease.token}"
+        asked = [case, visitor.ask("get", "/p/plain/work")]
+        asked += [visitor.ask("post", f"{url}/draft", answer, inside=True), visitor.ask("post", url, {}, inside=True)]
+        asked += [
+            visitor.ask("post", f"{url}/skip", {}, inside=True),
+            visitor.ask("get", f"/p/plain/practice/{lease.token}"),
+        ]
+        visitor.ask("post", url, answer)
+        asked.append(visitor.ask("get", "/p/plain/work"))
+        pages.append([(one.status_code, dict(one.items()).keys(), _plain(one.content.decode())) for one in asked])
+    assert sorted(kinds) == [SlotKind.ANCHOR, SlotKind.REVIEW]
+    assert pages[0] == pages[1]
+
+
+def _plain(page: str) -> str:
+    """Without what differs from one case to another; of lists and their rows, one."""
+    page = re.sub(r"(question|better answer|answer) [\w-]+|output \d [01]", "TEXT", page)
+    page = re.sub(r"<strong>\d+</strong>", "COUNT", page)
+    page = re.sub(r'<div id="ahead" hidden>(.*?</template>)?</div>', "AHEAD", page, flags=re.DOTALL)
+    page = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "TOKEN", page)
+    page = re.sub(r'csrfmiddlewaretoken" value="\w+"|<time.*?</time>', "", page)
+    return re.sub(r"(<li>\s*<span class=\"excerpt\".*?</li>\s*)+", "ROWS", page, flags=re.DOTALL)

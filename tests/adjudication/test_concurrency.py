@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from adjudication.models import ItemState, Lease, LeaseEnd, Queue, Review, Settlement
+from adjudication.models import ItemState, Lease, LeaseEnd, Queue, QueuePurpose, Review, Settlement, SlotKind
 from adjudication.services.leases import lease_end, lease_renew, leases_expire, slot_claim
 from adjudication.services.reviews import item_skip, review_submit
 from core.models import Author, Event, Project
@@ -112,6 +112,25 @@ def test_everybody_at_once_for_ten_seconds_loses_and_doubles_nothing(project: Pr
     assert answered == slots
     settled = list(Settlement.objects.order_by("number").values_list("number", flat=True))
     assert settled == list(range(1, Queue.objects.get(pk=queue.pk).settled + 1))
+
+
+def test_practice_and_hidden_anchors_hold_up_nobody(project: Project) -> None:
+    factories.make_known_set(project, QueuePurpose.PRACTICE, 3, name="first steps")
+    factories.make_known_set(project, QueuePurpose.ANCHORS, 2, name="hidden")
+    queue = factories.make_queue(project, 40)
+    factories.calibrate(queue, practice="first steps", anchors="hidden", every=1)
+    people = _people(project, CLIENTS)
+    at_once(_work_through, [(queue, person) for person in people])
+    assert set(Counter(Review.objects.filter(kind=SlotKind.REVIEW).values_list("item", flat=True)).values()) == {1}
+    assert Review.objects.filter(kind=SlotKind.REVIEW, surplus=False).count() == 40
+    practised = Counter(Review.objects.filter(kind=SlotKind.PRACTICE).values_list("author", "item"))
+    hidden = Counter(Review.objects.filter(kind=SlotKind.ANCHOR).values_list("author", "item"))
+    assert set(practised.values()) | set(hidden.values()) == {1}
+    of_each = Counter(author for author, _ in practised)
+    for author in set(Review.objects.filter(kind=SlotKind.REVIEW).values_list("author", flat=True)):
+        assert of_each[author] == 3
+    assert Review.objects.filter(surplus=True).count() == 0
+    assert Settlement.objects.count() == 40
 
 
 def _race(work: tuple[list[Queue], Author]) -> list[int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adjudication.keys import ACTIONS, PageKeys, desk_keys, key_problems, page_keys
 from adjudication.models import KeyChoice
-from adjudication.reasons import CODES
+from adjudication.reasons import FIRST_REASONS
 from core.models import Project
 from tests import factories
 from tests.adjudication.test_desk import Desk
@@ -43,7 +43,7 @@ def test_labels_with_the_same_first_letter_share_it_with_nobody() -> None:
 def test_keys_are_distinct(labels: list[str], outputs: int, answers: int, chosen: list[str]) -> None:
     """BEHAVIOUR 21: whatever a person chose, the keys of labels and reasons step aside."""
     page = PageKeys(**dict(zip(ACTIONS, chosen, strict=True)))
-    keys = desk_keys(labels, list(CODES), outputs=outputs, answers=answers, page=page)
+    keys = desk_keys(labels, [reason.code for reason in FIRST_REASONS], outputs=outputs, answers=answers, page=page)
     given_out = [key for key in chain(chain.from_iterable(keys.labels), keys.reasons, keys.answers) if key]
     assert len(given_out) == len(set(given_out))
     assert not page_keys(page, outputs) & set(given_out)

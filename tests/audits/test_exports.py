@@ -94,6 +94,7 @@ def test_jsonl_says_exactly_what_is_stored(project: Project, tmp_path: Path) -> 
         "stratum": "disagree",
         "position": draw.position,
         "inclusion_probability": 1.0,
+        "rationale": "",
     }
 
 
@@ -109,6 +110,18 @@ def test_both_formats_hold_the_same_rows_in_the_order_of_the_case_set(project: P
     rows = [{name: recovered(cell) for name, cell in row.items()} for row in _read_csv(table)]
     assert rows == [{name: str(value) for name, value in one.items()} for one in objects]
     assert [one["case_id"] for one in objects] == ODD
+
+
+def test_rationale_is_of_those_who_decided(project: Project) -> None:
+    audit = _audit(project, ["a", "b"], review={"double_review_share": 1.0})
+    ann, ben = (factories.make_person(project, name) for name in ("ann", "ben"))
+    ada = factories.make_person(project, "ada", Role.ADJUDICATOR)
+    for person, label in ((ann, "fail"), (ben, "pass")):
+        submit(claim(audit.queue, person), label, rationale=f"{label} for {person.pk}")
+    submit(claim(audit.queue, ada), "pass", rationale="it passes")
+    for person in (ann, ben):
+        submit(claim(audit.queue, person), "fail", rationale="it fails")
+    assert sorted(anchor.rationale for anchor in anchors_of(audit)) == ["it fails\n\nit fails", "it passes"]
 
 
 def test_underspecified_case_is_counted_and_never_an_anchor(project: Project, tmp_path: Path) -> None:

@@ -8,7 +8,24 @@ from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.signals import pre_migrate
 
-from adjudication.models import Label, Presentation, Reference, Review, ReviewReason, Settlement, Span, Withdrawal
+from adjudication.models import (
+    Calibration,
+    KnownAnswer,
+    Label,
+    LabelDispute,
+    Presentation,
+    QueuePurpose,
+    ReasonCode,
+    ReasonPlacement,
+    Reference,
+    Review,
+    ReviewReason,
+    Settlement,
+    Span,
+    Withdrawal,
+)
+from adjudication.services.calibrating import label_dispute
+from adjudication.services.leases import practice_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
 from audits.models import Cell, ColumnCheck, DraftSizing, Draw, Frame, Look, Registration, Stratum
@@ -55,7 +72,12 @@ STATED = [
     Withdrawal,
     Label,
     ReviewReason,
+    ReasonCode,
+    ReasonPlacement,
     Span,
+    KnownAnswer,
+    Calibration,
+    LabelDispute,
     Settlement,
     Reference,
     ColumnCheck,
@@ -90,6 +112,11 @@ def world(db: None) -> None:
     factories.submit(lease, "fail")
     lease = review_undo(lease=lease, actor=lease.author, now=NOW)
     factories.submit(lease, "pass", reasons=["rubric boundary"], spans=[(None, 0, 0, 1)])
+    practice = factories.make_known_set(project, QueuePurpose.PRACTICE, 1)
+    factories.calibrate(audit.queue, practice=practice.name)
+    lease = practice_claim(practice=practice, actor=lease.author, now=NOW)
+    factories.submit(lease, "fail")
+    label_dispute(lease=lease, actor=lease.author, code="gold-label dispute", words="it is wrong", now=NOW)
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
     actor = factories.operator(audit)
     HoldoutOpening.objects.create(case_set=comparison.case_set, reason="to see", actor=actor, at=NOW)

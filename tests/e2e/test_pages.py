@@ -26,7 +26,7 @@ def project(live_server: LiveServer) -> Project:
 
 @pytest.fixture
 def people(project: Project) -> dict[str, Author]:
-    roles = {"ann": Role.REVIEWER, "ben": Role.REVIEWER, "ada": Role.ADJUDICATOR, "lea": Role.LEAD}
+    roles = {"ann": Role.REVIEWER, "ben": Role.REVIEWER, "ada": Role.ADJUDICATOR, "lea": Role.LEAD, "olga": Role.OWNER}
     return {name: factories.make_person(project, name, role) for name, role in roles.items()}
 
 
@@ -64,6 +64,7 @@ PAGES = [
     ("lea", "/p/p/skipped"),
     ("ann", "/p/p/nothing-here"),
     ("lea", "/p/p/review"),
+    ("olga", "/p/p/reason-codes"),
 ]
 
 

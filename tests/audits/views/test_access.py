@@ -29,6 +29,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "preview-new": [],
         "preview": [preview_store(files=files, project=audit.project, now=NOW)],
         "job-cancel": [job.pk],
+        "calibration": [],
         "job": [job.pk],
         "job-live": [job.pk],
         "chart": [audit.name, audit.looks.latest("pk").pk],

@@ -43,7 +43,7 @@ print(*sorted({"scipy", "altair", "vl_convert", "pandas", "statsmodels"} & set(s
 
 @pytest.mark.django_db(transaction=True)
 def test_no_page_loads_the_mathematics_or_the_charts(watched: Audit, people: People, tmp_path: Path) -> None:
-    paths = ["audits", "audits/new", *(f"audits/swap-1/{path}" for path in (*PATHS, *FILES))]
+    paths = ["audits", "audits/new", "calibration", *(f"audits/swap-1/{path}" for path in (*PATHS, *FILES))]
     environment = {
         "PATH": os.environ["PATH"],
         "TERTIUM_VAR": str(tmp_path),

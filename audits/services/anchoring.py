@@ -1,0 +1,208 @@
+"""From settled labels to cases that people practise on or are measured by: those of an earlier audit, or of a file
+as `export_anchors` writes it. Both are matched by content, so that a label never meets another output."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from adjudication.models import QueuePurpose
+from adjudication.services.calibrating import KnownCase, known_cases_add
+from audits.exports.anchors import anchors_of
+from audits.exports.cells import recovered
+from audits.exports.tables import format_of
+from audits.models import Audit
+from audits.selectors import require_registered
+from core.errors import InputError, Problem
+from core.models import Author, Project
+from judges.intake.problems import Problems
+from judges.intake.readers import Table, read_rows
+from judges.models import Artifact, Rubric
+
+BATCH = 500
+CONTENT = ("input_hash", "output_hash", "evidence_hash")
+NAMES = ("case_set", "case_set_version", "case_id", "system_version")
+NEEDED = (*CONTENT, *NAMES, "rubric", "rubric_version", "rubric_hash", "label")
+RATIONALE = "rationale"  # a file of before has none
+MOST_OUTPUTS = 2
+
+
+@dataclass(frozen=True)
+class AnchorRow:
+    """One artifact's label, as a file or an earlier audit states it."""
+
+    number: int
+    fields: Mapping[str, str]
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        return tuple(self.fields[name] for name in CONTENT)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.fields[name] for name in NAMES)
+
+
+@dataclass(frozen=True)
+class AnchorSet:
+    """What came of it. `incomplete` cases were left out: fewer of their outputs have a label than those of others."""
+
+    name: str
+    purpose: QueuePurpose
+    source: str
+    rubric: str
+    added: int
+    present: int
+    incomplete: int
+
+
+def anchor_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, actor: Author, now: datetime) -> AnchorSet:
+    """Make a set of the references in force of an audit, or add them to one."""
+    require_registered(audit)
+    rows = [AnchorRow(n, _texts(asdict(anchor))) for n, anchor in enumerate(anchors_of(audit), 1)]
+    return _store(audit.project, rows, f"audit {audit.name}", name, purpose, actor, now)
+
+
+def anchor_set_from_file(
+    *, project: Project, path: Path, name: str, purpose: QueuePurpose, actor: Author, now: datetime
+) -> AnchorSet:
+    """Make a set of the anchors of a file, or add them to one: all of them, or none."""
+    kind = format_of(path)
+    if not path.is_file():
+        raise InputError(Problem("there is no such file", file=str(path)))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return _store(
+        project, list(_file_rows(path, kind)), f"{path.name}, sha256 {sha256[:12]}", name, purpose, actor, now
+    )
+
+
+def _file_rows(path: Path, kind: str) -> Iterator[AnchorRow]:
+    for row in read_rows(Table(path, kind, fields=(*NEEDED, RATIONALE))):
+        texts = {name: recovered(cell) for name, cell in row.cells.items()} if kind == "csv" else row.cells
+        yield AnchorRow(row.number, texts)
+
+
+def _texts(record: Mapping[str, object]) -> dict[str, str]:
+    return {name: "" if value is None else str(value) for name, value in record.items()}
+
+
+def _store(
+    project: Project,
+    rows: Sequence[AnchorRow],
+    source: str,
+    name: str,
+    purpose: QueuePurpose,
+    actor: Author,
+    now: datetime,
+) -> AnchorSet:
+    if not rows:
+        raise InputError(Problem("there is no anchor", file=source, allowed="at least one settled label"))
+    problems = Problems()
+    _columns_are_there(rows, source, problems)
+    rubric = _rubric_of(project, rows, source, problems)
+    artifacts = _artifacts_of(project, rows)
+    seen: dict[int, int] = {}
+    for row in rows:
+        if row.number not in artifacts:
+            problems.add(_unmatched(project, row, source))
+        elif (first := seen.setdefault(artifacts[row.number].pk, row.number)) != row.number:
+            problems.add(_at(row, "output_hash", f"the artifact has a label in row {first} already", source))
+    problems.raise_if_any()
+    cases, incomplete = _cases(rows, artifacts, source)
+    added = known_cases_add(rubric=rubric, name=name, purpose=purpose, cases=cases, source=source, actor=actor, now=now)
+    return AnchorSet(name, purpose, source, str(rubric), added.added, added.present, incomplete)
+
+
+def _columns_are_there(rows: Iterable[AnchorRow], source: str, problems: Problems) -> None:
+    for row in rows:
+        for column in NEEDED:
+            if not row.fields.get(column):
+                what = "missing; a file as export_anchors writes it has this column in every row"
+                problems.add(Problem(what, file=source, row=row.number, column=column))
+    problems.raise_if_any()
+
+
+def _rubric_of(project: Project, rows: Sequence[AnchorRow], source: str, problems: Problems) -> Rubric:
+    """The one rubric of all rows, as the project has it."""
+    first = rows[0].fields
+    rubric = Rubric.objects.filter(project=project, name=first["rubric"], version=first["rubric_version"]).first()
+    if rubric is None:
+        known = ", ".join(str(one) for one in Rubric.objects.filter(project=project).order_by("name", "version"))
+        named = f"{first['rubric']} {first['rubric_version']}"
+        what = "the project has no such rubric"
+        raise InputError(Problem(what, file=source, row=rows[0].number, column="rubric", value=named, allowed=known))
+    stated = {"rubric": rubric.name, "rubric_version": rubric.version, "rubric_hash": rubric.content_hash}
+    for row in rows:
+        for column, value in stated.items():
+            if row.fields[column] != value:
+                what = "another rubric than the project's, or than that of the first row"
+                problems.add(_at(row, column, what, source, allowed=value))
+        if row.fields["label"] not in rubric.labels:
+            problems.add(_at(row, "label", "not a label of the scale", source, allowed=", ".join(rubric.labels)))
+    return rubric
+
+
+def _artifacts_of(project: Project, rows: Sequence[AnchorRow]) -> dict[int, Artifact]:
+    """The artifact of each row's very content: the one that the row names, or else the latest."""
+    found: dict[tuple[str, ...], dict[tuple[str, ...], Artifact]] = {}
+    hashes = sorted({row.fields["input_hash"] for row in rows})
+    for start in range(0, len(hashes), BATCH):
+        artifacts = Artifact.objects.filter(
+            case__case_set__project=project, case__input_hash__in=hashes[start : start + BATCH]
+        ).select_related("case__case_set", "system_version")
+        for artifact in artifacts.order_by("pk"):
+            case = artifact.case
+            content = (case.input_hash, artifact.output_hash, artifact.evidence_hash)
+            names = (case.case_set.name, case.case_set.version, case.case_id, artifact.system_version.name)
+            found.setdefault(content, {})[names] = artifact
+    return {
+        row.number: named.get(row.names) or list(named.values())[-1]
+        for row in rows
+        if (named := found.get(row.content))
+    }
+
+
+def _unmatched(project: Project, row: AnchorRow, source: str) -> Problem:
+    """Why no artifact is the row's: by the hash that differs from that of the artifact it names, if there is one."""
+    case_set, version, case_id, system = row.names
+    artifact = (
+        Artifact.objects.filter(case__case_set__project=project, case__case_set__name=case_set)
+        .filter(case__case_set__version=version, case__case_id=case_id, system_version__name=system)
+        .select_related("case")
+        .last()
+    )
+    if artifact is None:
+        return _at(row, "output_hash", "no artifact of the project has this content", source)
+    stored = (artifact.case.input_hash, artifact.output_hash, artifact.evidence_hash)
+    differing = [(name, value) for name, value in zip(CONTENT, stored, strict=True) if row.fields[name] != value]
+    column, value = differing[0]
+    return _at(row, column, f"not the hash of case {case_id} by {system}", source, allowed=value)
+
+
+def _at(row: AnchorRow, column: str, what: str, source: str, allowed: str = "") -> Problem:
+    return Problem(what, file=source, row=row.number, column=column, value=row.fields[column], allowed=allowed)
+
+
+def _cases(rows: Sequence[AnchorRow], artifacts: Mapping[int, Artifact], source: str) -> tuple[list[KnownCase], int]:
+    """One known case for each case, with as many outputs as the most of them have; how many have fewer comes second."""
+    by_case: dict[int, list[AnchorRow]] = {}
+    for row in rows:
+        by_case.setdefault(artifacts[row.number].case_id, []).append(row)
+    whole = max(map(len, by_case.values()))
+    if whole > MOST_OUTPUTS:
+        what = f"{whole} outputs of one case have a label"
+        raise InputError(Problem(what, file=source, allowed=f"at most {MOST_OUTPUTS}, as the desk shows them"))
+    counts = Counter(len(found) for found in by_case.values())
+    cases = [
+        KnownCase(
+            case=case,
+            labels={artifacts[row.number].pk: row.fields["label"] for row in found},
+            rationale=found[0].fields.get(RATIONALE, ""),
+            row=found[0].number,
+        )
+        for case, found in by_case.items()
+        if len(found) == whole
+    ]
+    return cases, counts.total() - counts[whole]
