@@ -32,8 +32,9 @@ def other() -> dict[str, object]:
     factories.answer(audit.queue, ann)
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
     lease = factories.claim(audit.queue, ann, timezone.now())
+    code = project.reason_codes.latest("pk").pk
     job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
-    return {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk}
+    return {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk, "code": code}
 
 
 @pytest.fixture
@@ -63,6 +64,8 @@ def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
     for route in routes():
         if route.in_project and (nothing := missing(route)):
             theirs = {name: other[name] for name in nothing}
+            if route.name == "adjudication:reason-code":
+                theirs["number"] = other["code"]
             there, none = (ask(client, method, route.url(project="mine", **ids)) for ids in (theirs, nothing))
             assert (there.status_code, there.content) == (none.status_code, none.content), route
             assert there.status_code in (403, 404, 405), route

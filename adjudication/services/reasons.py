@@ -21,7 +21,9 @@ LONGEST_MEANING = 200
 
 @transaction.atomic
 def reason_codes_seed(*, project: Project, now: datetime) -> None:
-    """What `config` has every new project begin with."""
+    """What `config` has every project begin with; one that has codes keeps its own."""
+    if ReasonCode.objects.filter(project=project).exists():
+        return
     actor = operator_of(project)
     codes = ReasonCode.objects.bulk_create(
         ReasonCode(

@@ -17,6 +17,7 @@ from audits.models import Audit
 from audits.selectors import require_registered
 from core.errors import InputError, Problem
 from core.models import Author, Project
+from judges.holdouts import require_open
 from judges.intake.problems import Problems
 from judges.intake.readers import Table, read_rows
 from judges.models import Artifact, Rubric
@@ -59,8 +60,9 @@ class AnchorSet:
 
 
 def anchor_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, actor: Author, now: datetime) -> AnchorSet:
-    """Make a set of the references in force of an audit, or add them to one."""
+    """Make a set of the references in force of an audit, or add them to one. Refused for a sealed holdout."""
     require_registered(audit)
+    require_open(audit.comparison)
     rows = [AnchorRow(n, _texts(asdict(anchor))) for n, anchor in enumerate(anchors_of(audit), 1)]
     return _store(audit.project, rows, f"audit {audit.name}", name, purpose, actor, now)
 

@@ -93,7 +93,7 @@ def test_project_begins_with_codes_of_each_stage_and_an_owner_for_each(project: 
 
 def test_projects_of_before_get_the_same_codes_by_migration() -> None:
     of_before = Project.objects.create(name="of before", created_at=NOW)
-    import_module("adjudication.migrations.0004_reason_codes").seed(apps, None)
+    import_module("adjudication.migrations.0005_first_reason_codes").seed(apps, None)
     fields = ("code", "meaning", "stage", "owner", "needs_text")
     assert list(reasons_of(of_before).values_list(*fields)) == [
         tuple(getattr(first, name) for name in fields) for first in FIRST_REASONS

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands
 from django.test import Client
 
-from adjudication.models import SettlementHow
+from adjudication.models import Queue, SettlementHow
 from adjudication.services.reviews import item_skip
 from adjudication.services.settlements import item_settle
 from audits.models import Audit, Job, JobKind
@@ -122,6 +122,7 @@ COMMANDS: dict[str, list[str]] = {
 # Those that read no audit, or one only to write what a person brings along.
 WITHOUT_AUDIT = {"bridge_set", "estimate", "open_audit", "self_check", "size", "verify_packet"}
 WITHOUT_AUDIT |= {"import_reviews", "open_holdout", "preview", "cancel_intake", "repeats"}
+SETS = ("practice_set", "hidden_anchors")
 
 
 def commands(audit: Audit, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
@@ -153,7 +154,14 @@ def showing(found: dict[str, str]) -> dict[str, list[str]]:
 
 def test_every_command_about_an_audit_is_asked() -> None:
     ours = {name for name, app in get_commands().items() if app == "audits"}
-    assert ours == {*COMMANDS, *WITHOUT_AUDIT}
+    assert ours == {*COMMANDS, *WITHOUT_AUDIT, *SETS}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_set_of_known_cases_is_made_of_a_sealed_holdout(audit: Audit, name: str) -> None:
+    with pytest.raises(CommandError, match="the holdout of cases 1 is sealed"):
+        call_command(name, "plain", "known", "--from", audit.name)
+    assert Queue.objects.get() == audit.queue
 
 
 def test_no_page_shows_a_sealed_case_and_the_opened_one_is_shown(audit: Audit, lead: Author) -> None:

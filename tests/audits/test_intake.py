@@ -149,6 +149,7 @@ def test_case_that_the_stored_set_lacks_is_told_once(project: Project, folder: P
     assert {(file, what) for file, _, what in told[1:]} == {
         ("baseline.csv", "no case has this id"),
         ("candidate.csv", "no case has this id"),
+        ("candidate-again.csv", "no case has this id"),
     }
 
 
@@ -163,7 +164,7 @@ def test_readings_of_a_new_reader_over_an_old_run_go_with_their_load(
     change(folder / "manifest.yaml", '"supported": pass', '"supported": fail')
     seen: list[int] = []
 
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         seen.append(Reading.objects.count())
         raise ConnectionResetError
 
@@ -325,9 +326,9 @@ class TestRealProcess:
             "Case": REAL_CASES,
             "SystemVersion": 1,
             "Artifact": REAL_CASES,
-            "Run": 2,
-            "Judgment": 2 * REAL_CASES - 1,  # a judge did not run on one case
-            "Reading": 2 * REAL_CASES - 1,
+            "Run": 3,  # the candidate twice
+            "Judgment": 3 * REAL_CASES - 1,  # a judge did not run on one case
+            "Reading": 3 * REAL_CASES - 1,
             "Comparison": 1,
             "Audit": 1,
         }

@@ -13,8 +13,8 @@ def test_coded_rows_and_texts_give_the_same_estimate():
 
 
 def test_work_of_a_look_grows_with_strata_and_not_with_cases(monkeypatch):
-    calls, original = [], intervals._wilson
-    monkeypatch.setattr(intervals, "_wilson", lambda *given: calls.append(given) or original(*given))
+    calls, original = [], intervals.score_limits
+    monkeypatch.setattr(intervals, "score_limits", lambda *given: calls.append(given) or original(*given))
     found = {}
     for cases, strata in ((10**4, 2), (10**6, 2), (10**6, 20)):
         calls.clear()

@@ -36,7 +36,7 @@ class Command(AuditCommand):
         )
 
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        require_within_limit([options["file"]])
+        require_within_limit(options["files"])
         scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
         report = reviews_import(
             audit=audit, paths=options["files"], scope=scope, actor=operator_of(audit.project), now=timezone.now()

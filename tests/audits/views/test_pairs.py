@@ -44,7 +44,7 @@ def audit(project: Project, tmp_path: Path) -> Audit:
     asked = "roles: {output: answer, raw: reply}"
     assert asked in text
     roles = "roles: {output: answer, raw: reply, provenance: {cache: cache, raw_reference: kept}}"
-    path.write_text(text.replace(asked, roles), encoding="utf-8")
+    path.write_text(text.replace(asked, roles, 1), encoding="utf-8")
     return audit_open(manifest=load_manifest(path), actor=operator_of(project), now=NOW).audit
 
 

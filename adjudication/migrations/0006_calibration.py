@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('adjudication', '0004_reason_codes'),
+        ('adjudication', '0005_first_reason_codes'),
         ('core', '0001_initial'),
         ('judges', '0008_case_by_input'),
     ]
