@@ -13,9 +13,14 @@ from typing import Any
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def canonical_bytes(text: str) -> bytes:
+    """What is hashed and stored of a text. Lone surrogates, which a JSON escape can carry, are kept as they are."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def text_hash(text: str) -> str:
-    """Hash of one text. Lone surrogates, which a JSON escape can carry, are kept as they are."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """Hash of one text."""
+    return hashlib.sha256(canonical_bytes(text)).hexdigest()
 
 
 def files_hash(paths: Sequence[Path]) -> str:

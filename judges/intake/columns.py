@@ -48,7 +48,7 @@ def read_cases(
             if not occurrences.wants(case_id):
                 continue
             case = _case(place, row, case_id, source)
-            faults = list(case_faults(case, source))
+            faults = case_faults(case, source)
             earlier = index.add(case_id, place)
             if earlier is not None:
                 faults.append(_case_fault(f"the case id stands in row {earlier} already", case, source))
@@ -97,12 +97,10 @@ def read_judgments(
         seen = Seen("judgment", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             judgment = _judgment(place, row, case_id, source)
-            faults = [*judgment_faults(judgment, source), *version_faults(row, source)]
-            for fault in faults:
-                gathered.add(_at(row, fault))
-            if faults:
-                continue
-            if not (judgment.label or "").strip() and not judgment.raw.strip():
+            if faults := [*judgment_faults(judgment, source), *version_faults(row, source)]:
+                for fault in faults:
+                    gathered.add(_at(row, fault))
+            elif not (judgment.label or "").strip() and not judgment.raw.strip():
                 seen.says_nothing(case_id)
             elif seen.is_new(case_id, place, row, _content(judgment), gathered):
                 yield judgment
@@ -204,13 +202,14 @@ def review_columns(source: ReviewSource) -> list[tuple[str, str | None]]:
 
 
 def _case(place: int, row: Row, case_id: str, source: Source) -> CaseRow:
-    def cell(column: str | None) -> str:
-        return row.cells[column] if column else ""
-
-    slices = {name: row.cells[column] for name, column in source.slices.items() if row.cells[column].strip()}
+    cells = row.cells
+    slices = {name: cells[column] for name, column in source.slices.items() if cells[column].strip()}
     if source.output and LENGTH_BAND not in source.slices:
-        slices[LENGTH_BAND] = length_band(row.cells[source.output])
-    return CaseRow(place, case_id, cell(source.input), slices, cell(source.partition), cell(source.cluster))
+        slices[LENGTH_BAND] = length_band(cells[source.output])
+    text, partition, cluster = (
+        cells[column] if column else "" for column in (source.input, source.partition, source.cluster)
+    )
+    return CaseRow(place, case_id, text, slices, partition, cluster)
 
 
 def _case_fault(what: str, case: CaseRow, source: Source) -> Problem:
@@ -222,15 +221,17 @@ def _cells(row: Row, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow:
+    cells = row.cells
+    provenance = {name: cells[column].strip() for name, column in source.provenance.items() if cells[column].strip()}
     return JudgmentRow(
-        number=place,
-        case_id=case_id,
-        label=row.cells[source.label] if source.label else None,
-        raw=row.cells[source.raw] if source.raw else "",
-        seen_output=row.cells[source.output] if source.output else None,
-        seen_evidence=_cells(row, source.evidence) if source.evidence else None,
-        provenance={name: row.cells[col].strip() for name, col in source.provenance.items() if row.cells[col].strip()},
-        score=row.cells[source.score].strip() if source.score else "",
+        place,
+        case_id,
+        cells[source.label] if source.label else None,
+        cells[source.raw] if source.raw else "",
+        cells[source.output] if source.output else None,
+        _cells(row, source.evidence) if source.evidence else None,
+        provenance,
+        cells[source.score].strip() if source.score else "",
     )
 
 

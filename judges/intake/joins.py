@@ -78,11 +78,15 @@ def joined_rows(
     """The rows of a source, each with its place and the id of its case; a row without one is a problem."""
     before, last = problems.total, 0
     occurrences, columns = Occurrences(source.layout.occurrence), source.join.columns
+    all_wanted, key = source.layout.occurrence is None, columns[0] if len(columns) == 1 else None
+    known = index.row_of
     for place, row in placed_rows(tables, problems, mend):
         tally.rows += 1
         last = place
-        case_id = _case_id(place, row, columns, source, index, problems, tally)
-        if case_id is not None and occurrences.wants(case_id):
+        case_id: str | None = None if key is None else row.cells[key]
+        if case_id not in known:
+            case_id = _case_id(place, row, columns, source, index, problems, tally)
+        if case_id is not None and (all_wanted or occurrences.wants(case_id)):
             yield place, row, case_id
     if source.layout.where and not tally.rows and problems.total == before:
         stated = ", ".join(f"{column}: {value}" for column, value in source.layout.where.items())
@@ -125,7 +129,7 @@ def _case_id(
     if isinstance(case_id, Problem):
         problems.add(case_id)
         return None
-    if case_id in index:
+    if case_id in index.row_of:
         return case_id
     if case_id.strip() and source.layout.unknown_cases == "leave_out":
         tally.unknown += 1
@@ -171,11 +175,11 @@ class Seen:
 
     def says_nothing(self, case_id: str) -> None:
         self.tally.missing += 1
-        self._count(self.index.row_of(case_id))
+        self._count(self.index.row_of[case_id])
 
     def is_new(self, case_id: str, place: int, row: Row, content: Hashable, problems: Problems) -> bool:
         """Whether this is the first row about the case. The same again is counted; something else is a problem."""
-        case, digest = self.index.row_of(case_id), hash(content)
+        case, digest = self.index.row_of[case_id], hash(content)
         first = self._places[case]
         if not first:
             self._count(case)

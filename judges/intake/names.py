@@ -19,21 +19,30 @@ HASH = re.compile(r"[0-9a-f]{64}")
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-def case_faults(case: CaseRow, source: Source) -> Iterator[Problem]:
+def case_faults(case: CaseRow, source: Source) -> list[Problem]:
     """Faults of a case's id, cluster, slices and partition."""
-    names: list[tuple[str | None, str]] = [(source.join.name, case.case_id), (source.cluster, case.cluster)]
+    key, faults = source.join.name, []
+    names: list[tuple[str | None, str]] = [(key, case.case_id), (source.cluster, case.cluster)]
     names += [(source.slices.get(name), value) for name, value in case.slices.items()]
     for column, value in names:
-        needed = value or column == source.join.name
-        if column and needed and (fault := name_fault(value)):
-            yield Problem(fault, source.file, case.number, column, value=value, allowed="a name on one line")
+        if column and (value or column == key) and (fault := name_fault(value)):
+            allowed = "a name on one line"
+            faults.append(Problem(fault, source.file, case.number, column, value=value, allowed=allowed))
     if case.partition and case.partition not in PARTITIONS:
         column, allowed = source.partition or "", ", ".join(PARTITIONS)
-        yield Problem("no such partition", source.file, case.number, column, value=case.partition, allowed=allowed)
+        what = "no such partition"
+        faults.append(Problem(what, source.file, case.number, column, value=case.partition, allowed=allowed))
+    return faults
 
 
-def judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
+def judgment_faults(judgment: JudgmentRow, source: Source) -> list[Problem]:
     """Faults of what was recorded beside the response."""
+    if not judgment.provenance and not judgment.score and "\x00" not in (judgment.label or ""):
+        return []
+    return list(_judgment_faults(judgment, source))
+
+
+def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
     if judgment.label is not None and "\x00" in judgment.label:
         what = "a label with a NUL character"
         yield Problem(what, source.file, judgment.number, source.label or "", value=judgment.label, allowed="a text")

@@ -64,8 +64,6 @@ def read_rows(table: Table, *, mend: Mend | None = None, problems: Problems | No
     gathered = Problems() if problems is None else problems
     rows = delimited_rows(table, gathered, mend) if is_delimited(table.format) else record_rows(table, gathered)
     where = tuple(table.where.items())
-    for row in rows:
-        if not where or all(row.cells[path] == value for path, value in where):
-            yield row
+    yield from (row for row in rows if all(row.cells[path] == value for path, value in where)) if where else rows
     if problems is None:
         gathered.raise_if_any()

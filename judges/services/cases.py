@@ -87,14 +87,14 @@ def _content_hash(input_hash: str, row: CaseRow, partition: str) -> str:
 
 def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition: str) -> Callable[[], None]:
     earlier = _stored(case_set.follows, [row.case_id for row in rows]) if case_set.follows else {}
-    values = []
+    values, set_pk = [], case_set.pk
     for row in rows:
         input_hash, version = load.texts.add(row.input), 1
         if row.case_id in earlier:
             version, content = earlier[row.case_id]
             version += content != _content_hash(input_hash, row, partition)
         fields = (as_json(dict(row.slices)), row.partition or partition, row.cluster)
-        values.append((case_set.pk, row.case_id, version, input_hash, *fields))
+        values.append((set_pk, row.case_id, version, input_hash, *fields))
     return lambda: rows_write(Case, CASE, values)
 
 
@@ -134,7 +134,7 @@ def artifacts_load(
 
 def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow]) -> Callable[[], None]:
     cases = dict(found(CASES_BY_ID, [row.case_id for row in rows], system.case_set_id))
-    values = []
+    values, system_pk = [], system.pk
     for row in rows:
         if row.case_id not in cases:
             continue  # the stored case set lacks it, which is a problem already
@@ -142,5 +142,5 @@ def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow
         evidence = [load.texts.add(text) for text in row.evidence]
         parts = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
         evidence_hash = sequence_hash(evidence) if evidence else NO_EVIDENCE
-        values.append((cases[row.case_id], system.pk, as_json(parts), output, evidence_hash))
+        values.append((cases[row.case_id], system_pk, as_json(parts), output, evidence_hash))
     return lambda: rows_write(Artifact, ARTIFACT, values)

@@ -1,9 +1,9 @@
 """Taking in judgments, and reading them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -50,6 +50,8 @@ SELECT judged.case_id, artifact.id, artifact.output_hash, artifact.evidence_hash
 FROM judges_case judged JOIN judges_artifact artifact ON artifact.case_id = judged.id
 WHERE judged.case_id {keys} AND judged.case_set_id = %s AND artifact.system_version_id = %s
 """
+Read = tuple[str, str, str, str | None]
+REMEMBERED_LABELS, LONG_LABEL = 1000, 200
 # As they are stored: a million rows are too many for members of an enumeration.
 CONTRADICTED, VERIFIED = ProvenanceMark.CONTRADICTED.value, ProvenanceMark.VERIFIED.value
 UNVERIFIED, LEGACY = ProvenanceMark.UNVERIFIED.value, ProvenanceMark.LEGACY.value
@@ -120,15 +122,16 @@ def _judgments_written(
                 load.problems.add(Problem(what, file=file, row=row.number, value=row.case_id))
     judgments, readings = [], []
     read = None if reader is None else reading_by(reader)
+    run_pk, add_text, repackaged = run.pk, load.texts.add, run.packaging != AS_GIVEN
     for row in rows:
         artifact = artifacts.get(row.case_id)
         if artifact is not None:
-            stated = _stated(row, load.texts.add(row.raw))
+            stated = _stated(row, add_text(row.raw))
             if stated[CACHE] not in CACHE_STATES:
                 load.problems.add(_unknown_cache_state(row, file))
-            cache, repackaged = row.provenance.get("cache", ""), run.packaging != AS_GIVEN
+            cache = row.provenance.get("cache", "")
             mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
-            judgments.append((run.pk, artifact.pk, *stated, mark))
+            judgments.append((run_pk, artifact.pk, *stated, mark))
             if read is not None:
                 readings.append(read(row.label, row.raw, mark))
 
@@ -136,7 +139,8 @@ def _judgments_written(
         keys = ids_taken(Judgment, len(judgments))
         rows_write(Judgment, JUDGMENT, [(key, *row) for key, row in zip(keys, judgments, strict=True)])
         if reader is not None:
-            rows_write(Reading, READING, [(key, reader.pk, *row) for key, row in zip(keys, readings, strict=True)])
+            by = reader.pk
+            rows_write(Reading, READING, [(key, by, *row) for key, row in zip(keys, readings, strict=True)])
 
     return write
 
@@ -178,14 +182,17 @@ def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What a judgment is held against: the artifact as stored."""
 
+    case_id: str
     pk: int
     output_hash: str
     evidence_hash: str
-    has_evidence: bool
+
+    @property
+    def has_evidence(self) -> bool:
+        return self.evidence_hash != NO_EVIDENCE
 
 
 def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, repackaged: bool = False) -> str:
@@ -203,7 +210,7 @@ def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, 
 
 def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
     rows = found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)
-    return {case_id: Shown(pk, output, evidence, evidence != NO_EVIDENCE) for case_id, pk, output, evidence in rows}
+    return {row[0]: Shown._make(row) for row in rows}
 
 
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:
@@ -227,14 +234,14 @@ def _unread(run: Run, reader: Reader) -> Iterator[tuple[int, str, str | None, st
         yield from chunk
 
 
-def reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, str, str, str | None]]:
+def reading_by(reader: Reader) -> Callable[[str | None, str, str], Read]:
     """Reads one judgment: state, raw label, reason and verdict."""
     parser, table = parser_of(reader.parser, reader.setting), reader.mapping.table
     valid, unparsed, unmapped, stale = (
         state.value for state in (ReadingState.VALID, ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
     )
 
-    def read(label: str | None, raw: str, mark: str) -> tuple[str, str, str, str | None]:
+    def read(label: str | None, raw: str, mark: str) -> Read:
         parsed = parser.read(label=label, raw=raw)
         if mark == CONTRADICTED:
             label = "" if isinstance(parsed, Unparsed) else parsed.label
@@ -244,7 +251,15 @@ def reading_by(reader: Reader) -> Callable[[str | None, str, str], tuple[str, st
         verdict = table.get(parsed.label)
         return unmapped if verdict is None else valid, parsed.label, "", verdict
 
-    return read
+    if parser.reads == "raw":
+        return read
+    read_before = lru_cache(maxsize=REMEMBERED_LABELS)(read)  # there are few, each in many rows
+
+    def read_label(label: str | None, raw: str, mark: str) -> Read:
+        short = label is not None and len(label) < LONG_LABEL
+        return read_before(label, "", mark) if short else read(label, raw, mark)
+
+    return read_label
 
 
 def _hash_of(text: str | None) -> str:

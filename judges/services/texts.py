@@ -1,36 +1,41 @@
 """Texts are stored once per project, under their hash."""
 
-import os
 import struct
 import tempfile
 import zlib
-from array import array
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any
 
-import numpy as np
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 
 from core.errors import Problem, Refused
-from core.identity import text_hash
+from core.identity import canonical_bytes
 from core.models import Project
 from judges.models.cases import Blob
 from judges.services.rows import new_rows_write
 
 LARGEST_QUERY = 500  # hashes asked for at once
 CHUNK = 2000
+BLOB, BLOB_TYPES = ("project_id", "sha256", "content"), ("bigint", "varchar", "bytea")
 WORTH_COMPRESSING = 2048  # bytes; below, setting a compressor up takes longer than all else that a row needs
 REMEMBERED = 100_000
-SPOOLED = 1_000_000  # texts, after which they are stored
-DIGEST = 32
+HELD = 16 << 20  # bytes in memory, beyond which texts go to files
+SPOOLED = 1 << 30  # bytes in files, beyond which texts are stored
+SHELVES = 64  # files, one for each range of hashes: what is stored together is read into memory
+SHELF_BUFFER = 1 << 17
+FRAME = struct.Struct("<32sI")  # before a text in a file: its digest, and its length
+STORED_BLOCK = struct.Struct("<3sHH")
 DROPPED = "This text was dropped by the project's retention; only its hash is kept."
+
+Text = tuple[bytes, bytes]  # its digest, and its bytes as they are stored
 
 
 class IncomingTexts:
-    """Texts on their way in: kept in a temporary file, and stored in the order of their hashes.
+    """Texts on their way in: held in memory, beyond that in temporary files, and stored in the order of their hashes.
 
     Hashes come in no order, and the index over them is large: stored as they come, nearly every text would
     write a page of it, and the more there are the worse. In order, each page is written once.
@@ -38,57 +43,81 @@ class IncomingTexts:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._file: Any = None  # opened with the first text: a mapping has none
-        self._digests = bytearray()
-        self._ends = array("Q", [0])
+        self._number = 0
+        self._held: list[Text] = []
+        self._held_bytes = 0
+        self._shelves: list[Any] = []
+        self._shelved_bytes = 0
         self._recent: set[bytes] = set()
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return self._number
 
     def add(self, text: str) -> str:
         """Take a text in; its hash comes back."""
-        sha256 = text_hash(text)
-        digest = bytes.fromhex(sha256)
+        content = canonical_bytes(text)
+        digest = sha256(content).digest()
         if digest not in self._recent:
             if len(self._recent) == REMEMBERED:
                 self._recent.clear()
             self._recent.add(digest)
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115
-            content = _packed(text.encode("utf-8", "surrogatepass"))
-            self._file.write(content)
-            self._digests += digest
-            self._ends.append(self._ends[-1] + len(content))
-        return sha256
+            packed = _packed(content)
+            self._held.append((digest, packed))
+            self._number += 1
+            self._held_bytes += len(packed)
+            if self._held_bytes > HELD:
+                self._shelve()
+        return digest.hex()
 
     @property
     def full(self) -> bool:
-        return len(self) >= SPOOLED
+        return self._shelved_bytes >= SPOOLED
 
     def store(self) -> Iterator[int]:
         """Store what is there, in chunks of a transaction each; yields once for each text."""
-        self._file.flush()
-        digests = np.frombuffer(bytes(self._digests), dtype=np.uint8).reshape(-1, DIGEST)
-        order = np.argsort(np.ascontiguousarray(digests[:, :8]).view(">u8").ravel(), kind="stable")
-        for start in range(0, len(order), CHUNK):
-            places = order[start : start + CHUNK].tolist()
-            rows = [(self.project.pk, digests[place].tobytes().hex(), self._content(place)) for place in places]
-            with transaction.atomic():
-                new_rows_write(Blob, ["project_id", "sha256", "content"], rows, types=["bigint", "varchar", "bytea"])
-            yield from range(start, start + len(rows))
-        self._file.seek(0)
-        self._file.truncate()
-        self._digests.clear()
-        self._ends = array("Q", [0])
+        number, owner = 0, self.project.pk
+        for texts in self._by_range():
+            texts.sort()
+            for start in range(0, len(texts), CHUNK):
+                rows = [(owner, digest.hex(), packed) for digest, packed in texts[start : start + CHUNK]]
+                with transaction.atomic():
+                    new_rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
+                yield from range(number, number + len(rows))
+                number += len(rows)
+        self.close()
+        self._held, self._held_bytes, self._shelved_bytes, self._number = [], 0, 0, 0
 
-    def _content(self, place: int) -> bytes:
-        start, end = self._ends[place], self._ends[place + 1]
-        return os.pread(self._file.fileno(), end - start, start)
+    def _by_range(self) -> Iterator[list[Text]]:
+        """All texts, a range of hashes after the other."""
+        if not self._shelves:
+            yield self._held
+            return
+        self._shelve()
+        for shelf in self._shelves:
+            shelf.seek(0)
+            yield list(_unframed(shelf.read()))
+            shelf.truncate(0)
+
+    def _shelve(self) -> None:
+        if not self._shelves:
+            folder = settings.FILE_UPLOAD_TEMP_DIR
+            self._shelves = [tempfile.TemporaryFile(buffering=SHELF_BUFFER, dir=folder) for _ in range(SHELVES)]  # noqa: SIM115
+        for digest, packed in self._held:
+            self._shelves[digest[0] * SHELVES >> 8].write(FRAME.pack(digest, len(packed)) + packed)
+        self._shelved_bytes += self._held_bytes
+        self._held, self._held_bytes = [], 0
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        while self._shelves:
+            self._shelves.pop().close()
+
+
+def _unframed(content: bytes) -> Iterator[Text]:
+    place = 0
+    while place < len(content):
+        digest, length = FRAME.unpack_from(content, place)
+        place += FRAME.size + length
+        yield digest, content[place - length : place]
 
 
 def texts_of(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
@@ -130,14 +159,16 @@ def _found(project: Project, wanted: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for start in range(0, len(wanted), LARGEST_QUERY):
         rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
-        for sha256, content in rows.values_list("sha256", "content"):
-            found[sha256] = zlib.decompress(bytes(content)).decode("utf-8", "surrogatepass")
+        for key, content in rows.values_list("sha256", "content"):
+            found[key] = zlib.decompress(bytes(content)).decode("utf-8", "surrogatepass")
     return found
 
 
 def _packed(content: bytes) -> bytes:
     """As zlib reads it: compressed, or where that does not pay, one stored block (RFC 1950, RFC 1951)."""
-    if len(content) >= WORTH_COMPRESSING:
+    length = len(content)
+    if length >= WORTH_COMPRESSING:
         return zlib.compress(content, 1)
-    length = struct.pack("<HH", len(content), len(content) ^ 0xFFFF)
-    return b"".join((b"\x78\x01\x01", length, content, zlib.adler32(content).to_bytes(4, "big")))
+    return (
+        STORED_BLOCK.pack(b"\x78\x01\x01", length, length ^ 0xFFFF) + content + zlib.adler32(content).to_bytes(4, "big")
+    )
