@@ -4,7 +4,7 @@ from django.db import models
 
 from core.records import SealedOnComplete
 from judges.intake.specs import AS_GIVEN
-from judges.models.cases import Artifact, CaseSet
+from judges.models.cases import Artifact, CaseSet, one_of
 from judges.models.judges import Generator, Reader
 from judges.models.loads import Loaded
 
@@ -76,9 +76,9 @@ class Judgment(SealedOnComplete):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["run", "artifact"], name="one_judgment_per_run_and_artifact"),
-            models.CheckConstraint(condition=models.Q(cache__in=CacheState.values), name="cache_state_is_known"),
+            models.CheckConstraint(condition=one_of("cache", CacheState.values), name="cache_state_is_known"),
             models.CheckConstraint(
-                condition=models.Q(provenance__in=ProvenanceMark.values), name="provenance_mark_is_known"
+                condition=one_of("provenance", ProvenanceMark.values), name="provenance_mark_is_known"
             ),
             models.CheckConstraint(
                 condition=models.Q(score__isnull=True)
