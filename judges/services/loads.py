@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, connection, models, transaction
@@ -35,6 +36,7 @@ from judges.services.texts import IncomingTexts
 CHUNK = 2000
 CACHE_KIB = 64 * 1024  # of SQLite's pages; its own 2 MB are too few for the indexes that a load writes
 ABANDONED_AFTER = timedelta(minutes=5)
+TOUCHED_EVERY = 1.0  # seconds, at most
 BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
 # What refers to something else comes before it.
 LOADED: tuple[type[Loaded], ...] = (Run, SystemVersion, CaseSet, Generator, Reader, Mapping)
@@ -74,6 +76,7 @@ class Load:
         self.conflicts = 0
         self.texts = IncomingTexts(project)
         self.targets: list[Loaded] = []
+        self._touched = 0.0
 
     def begin(self, model: type[Target], *, defaults: dict[str, Any] | None = None, **key: Any) -> Target:
         """What to load under, as `load_begin` gives it; both sides may ask for the same."""
@@ -96,8 +99,10 @@ class Load:
         self.problems.add(problem)
 
     def touch(self) -> None:
-        """Say that the load is alive. Part of each chunk's transaction."""
-        self._still_loading(touched_at=timezone.now())
+        """Say now and then that the load is alive, and learn whether it still is. Part of each chunk's transaction."""
+        if monotonic() - self._touched > TOUCHED_EVERY:
+            self._still_loading(touched_at=timezone.now())
+            self._touched = monotonic()
 
     def watched(self, progress: Progress) -> Progress:
         """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
