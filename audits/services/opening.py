@@ -138,6 +138,7 @@ class _Intake:
             problems.raise_if_any()
         # Artifacts first, wherever they stand: a judgment is of an artifact.
         systems = self._artifacts(case_set)
+        self.load.measure()
         whole = problems.total == published
         sides = {
             side: self._run(self.manifest.sides[side], self.manifest.source_of(side), systems, whole) for side in SIDES
@@ -151,6 +152,7 @@ class _Intake:
                 pass
         problems.raise_if_any()
         self.load.store_texts(self.progress)
+        self.load.measure()
         return self._comparison(sides), further
 
     def _publish(self) -> None:

@@ -31,6 +31,7 @@ from judges.models import (
 )
 from judges.models.loads import Loaded, LoadState
 from judges.progress import Progress, silent
+from judges.services.rows import tables_measure
 from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
@@ -38,6 +39,7 @@ CACHE_KIB = 64 * 1024  # of SQLite's pages; its own 2 MB are too few for the ind
 ABANDONED_AFTER = timedelta(minutes=5)
 TOUCHED_EVERY = 1.0  # seconds, at most
 BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
+TAKEN_OVER = "the load was taken over or removed"
 # What refers to something else comes before it.
 LOADED: tuple[type[Loaded], ...] = (Run, SystemVersion, CaseSet, Generator, Reader, Mapping)
 
@@ -99,10 +101,15 @@ class Load:
         self.problems.add(problem)
 
     def touch(self) -> None:
-        """Say now and then that the load is alive, and learn whether it still is. Part of each chunk's transaction."""
+        """Say, once in a while, that the load is alive. Part of each chunk's transaction."""
         if monotonic() - self._touched > TOUCHED_EVERY:
             self._still_loading(touched_at=timezone.now())
             self._touched = monotonic()
+
+    def require(self, target: Loaded) -> None:
+        """Refuse to write under what another load took over or removed. Part of each chunk's transaction."""
+        if not type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).exists():
+            raise Refused(Problem(TAKEN_OVER))
 
     def watched(self, progress: Progress) -> Progress:
         """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
@@ -120,6 +127,10 @@ class Load:
             for _ in progress("storing texts", self.texts.store(), len(self.texts)):
                 pass
 
+    def measure(self) -> None:
+        """Before many of the rows that were written are looked up."""
+        tables_measure(Case, Artifact, Judgment, Reading)
+
     def complete(self) -> None:
         """Make everything visible at once, and unalterable. Part of the caller's transaction, if it has one."""
         with transaction.atomic():
@@ -132,7 +143,7 @@ class Load:
             keys = [target.pk for target in targets]
             loading = model._default_manager.filter(pk__in=keys, state=LoadState.LOADING)
             if loading.update(**change) != len(keys):
-                raise Refused(Problem("the load was taken over or removed"))
+                raise Refused(Problem(TAKEN_OVER))
 
     def end(self) -> None:
         """Remove what was not completed."""
@@ -219,6 +230,7 @@ def load_rows(
         if load.problems.total:
             continue
         with transaction.atomic():
+            load.require(target)
             load.touch()
             write()
         counts.created += len(chunk)

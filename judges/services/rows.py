@@ -16,14 +16,29 @@ def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
             cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
             last = (cursor.fetchone() or (0,))[0]
             return range(last + 1, last + 1 + number)
-        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, number])
+        sequence = "(SELECT pg_get_serial_sequence(%s, 'id')::regclass)"  # looked up once, not for every key
+        cursor.execute(f"SELECT nextval({sequence}) FROM generate_series(1, %s)", [table, number])  # noqa: S608
         return [key for (key,) in cursor.fetchall()]
 
 
-def rows_write(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def rows_write(
+    model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]], *, types: Sequence[str] = ()
+) -> None:
     """COPY on PostgreSQL, one prepared statement on SQLite. JSON goes in as text."""
+    table = model._meta.db_table
     with connection.cursor() as cursor:
-        _write(cursor, model._meta.db_table, columns, rows)
+        # Names come from our own models, never from input.
+        if connection.vendor == "sqlite":
+            cursor.executemany(_insert(table, columns), rows)
+        else:
+            _copy(cursor, table, columns, rows, types)
+
+
+def tables_measure(*written: type[models.Model]) -> None:
+    """Let PostgreSQL look at tables that were written just now: until it did, it plans as if they were empty."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {', '.join(model._meta.db_table for model in written)}")
 
 
 def new_rows_write(
@@ -62,14 +77,6 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 def as_json(value: Any) -> str:
     return _JSON.encode(value)
-
-
-def _write(cursor: Any, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    # Names come from our own models, never from input.
-    if connection.vendor == "sqlite":
-        cursor.executemany(_insert(table, columns), rows)
-    else:
-        _copy(cursor, table, columns, rows)
 
 
 def _insert(table: str, columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 
@@ -16,11 +16,12 @@ from core.errors import Problem, Refused
 from core.identity import canonical_bytes
 from core.models import Project
 from judges.models.cases import Blob
-from judges.services.rows import new_rows_write
+from judges.services.rows import found, new_rows_write, rows_write
 
 LARGEST_QUERY = 500  # hashes asked for at once
 CHUNK = 2000
 BLOB, BLOB_TYPES = ("project_id", "sha256", "content"), ("bigint", "varchar", "bytea")
+BLOBS_THERE = "SELECT sha256 FROM judges_blob WHERE sha256 {keys} AND project_id = %s"
 WORTH_COMPRESSING = 2048  # bytes; below, setting a compressor up takes longer than all else that a row needs
 REMEMBERED = 100_000
 HELD = 16 << 20  # bytes in memory, beyond which texts go to files
@@ -79,11 +80,10 @@ class IncomingTexts:
         for texts in self._by_range():
             texts.sort()
             for start in range(0, len(texts), CHUNK):
-                rows = [(owner, digest.hex(), packed) for digest, packed in texts[start : start + CHUNK]]
-                with transaction.atomic():
-                    new_rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
-                yield from range(number, number + len(rows))
-                number += len(rows)
+                chunk = texts[start : start + CHUNK]
+                _write(owner, {digest.hex(): packed for digest, packed in chunk})
+                yield from range(number, number + len(chunk))
+                number += len(chunk)
         self.close()
         self._held, self._held_bytes, self._shelved_bytes, self._number = [], 0, 0, 0
 
@@ -112,6 +112,18 @@ class IncomingTexts:
             self._shelves.pop().close()
 
 
+def _write(project: int, texts: dict[str, bytes]) -> None:
+    """Write those that the project has not. It is asked first: to find a text there already is dear on PostgreSQL."""
+    known = {sha256 for (sha256,) in found(BLOBS_THERE, list(texts), project)}
+    rows = [(project, sha256, packed) for sha256, packed in texts.items() if sha256 not in known]
+    try:
+        with transaction.atomic():
+            rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
+    except IntegrityError:  # another load stored one of them meanwhile
+        with transaction.atomic():
+            new_rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
+
+
 def _unframed(content: bytes) -> Iterator[Text]:
     place = 0
     while place < len(content):
@@ -123,11 +135,11 @@ def _unframed(content: bytes) -> Iterator[Text]:
 def texts_of(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
     """Texts by hash. One that retention has dropped is refused by its hash."""
     wanted = list(dict.fromkeys(hashes))
-    found = _found(project, wanted)
-    dropped = [sha256 for sha256 in wanted if sha256 not in found]
+    texts = _found(project, wanted)
+    dropped = [key for key in wanted if key not in texts]
     if dropped:
         raise Refused(Problem("the text was dropped by retention; its hash remains", value=dropped[0]))
-    return found
+    return texts
 
 
 def texts_shown(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
@@ -150,18 +162,18 @@ def texts_measure(*, project: Project, hashes: Iterable[str]) -> tuple[int, int]
     wanted, number, size = sorted(hashes), 0, 0
     for start in range(0, len(wanted), LARGEST_QUERY):
         rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
-        found = rows.aggregate(number=Count("pk"), size=Sum(Length("content")))
-        number, size = number + found["number"], size + (found["size"] or 0)
+        counted = rows.aggregate(number=Count("pk"), size=Sum(Length("content")))
+        number, size = number + counted["number"], size + (counted["size"] or 0)
     return number, size
 
 
 def _found(project: Project, wanted: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for start in range(0, len(wanted), LARGEST_QUERY):
         rows = Blob.objects.filter(project=project, sha256__in=wanted[start : start + LARGEST_QUERY])
         for key, content in rows.values_list("sha256", "content"):
-            found[key] = zlib.decompress(bytes(content)).decode("utf-8", "surrogatepass")
-    return found
+            texts[key] = zlib.decompress(bytes(content)).decode("utf-8", "surrogatepass")
+    return texts
 
 
 def _packed(content: bytes) -> bytes:
