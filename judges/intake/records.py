@@ -55,7 +55,7 @@ def record_cells(table: Table, problems: Problems) -> Iterator[tuple[int, int, C
             elements = _elements(record, line, table, problems)
             unrolled = unrolled or elements is not None
             for element in elements or ():
-                number += 1
+                number = number + 1 if table.rows else line  # one that cannot be read has its number too
                 yield number, line, Cells(record, element)
     if not unrolled and not problems.total:
         problems.add(Problem("no record has this list", file=table.name, key="rows", value=table.rows))

@@ -137,9 +137,9 @@ class Load:
 
 
 @contextmanager
-def loading(*, project: Project, now: datetime) -> Iterator[Load]:
+def loading(*, project: Project, now: datetime, problems: Problems | None = None) -> Iterator[Load]:
     """A load that ends with the block: removed where it fails, and where nobody completed it."""
-    load = Load(project=project, now=now)
+    load = Load(project=project, now=now, problems=problems)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

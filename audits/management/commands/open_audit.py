@@ -8,8 +8,10 @@ from typing import Any
 from django.utils import timezone
 from tqdm import tqdm
 
+from audits.exports.tables import csv_lines, lines_write
 from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
+from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import AuditState
 from audits.services.opening import audit_open
 from audits.services.uploads import require_within_limit
@@ -26,12 +28,25 @@ class Command(Base):
         parser.add_argument(
             "--files", type=Path, metavar="DIR", help="where the files it names are, if not beside the manifest"
         )
+        parser.add_argument(
+            "--good-rows",
+            type=Path,
+            metavar="REFUSED.csv",
+            help="leave out rows that are refused, with their cases, and write them to this file; without it, one "
+            "refused row refuses all",
+        )
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         manifest = load_manifest(options["manifest"], files=options["files"])
         require_within_limit([options["manifest"], *manifest.paths.values()])
+        refusals = NONE_REFUSED
+        if options["good_rows"]:
+            refusals = find_refusals(manifest, with_bar)
+            lines_write(options["good_rows"], "csv", csv_lines(COLUMNS, refusals.lines()))
         with operator_for(project=manifest.project, now=timezone.now()) as actor:
-            opened = audit_open(manifest=manifest, actor=actor, now=timezone.now(), progress=with_bar)
+            opened = audit_open(
+                manifest=manifest, actor=actor, now=timezone.now(), progress=with_bar, refusals=refusals
+            )
         files = [reading.as_dict() for reading in opened.files]
         result = {
             "audit": opened.audit.name,
@@ -39,6 +54,7 @@ class Command(Base):
             "state": opened.audit.state,
             "files": files,
             "integrity": opened.integrity,
+            "refused": {"rows": len(refusals.rows), "cases": len(refusals.cases)},
         }
 
         def lines() -> list[str]:
