@@ -14,6 +14,7 @@ from judges.intake.columns import read_artifacts, read_cases, read_judgments, re
 from judges.intake.problems import RefusedRows
 from judges.intake.rows import CaseIndex
 from judges.intake.specs import ReviewSource, Source
+from judges.intake.streams import Meter
 from judges.progress import Progress, silent
 
 COLUMNS = ("file", "row", "column", "value", "why", "accepted")
@@ -81,7 +82,9 @@ class _Check:
     def _cases(self) -> None:
         path, source = self._located
         self.problems.counted = _counted(source)
-        _exhaust(self.progress("checking cases", read_cases(path, source, self.index, problems=self.problems)))
+        meter = Meter(path)
+        rows = read_cases(path, source, self.index, problems=self.problems, meter=meter)
+        _exhaust(self.progress("checking cases", rows, None, meter))
         # Without the cases nothing that follows would be told truly.
         self.problems.raise_if_any()
 

@@ -30,6 +30,7 @@ from judges.intake.joins import columns_are_there, tables_of
 from judges.intake.problems import FurtherProblems, Problems
 from judges.intake.rows import CaseIndex, CaseRow, LabelRow, Tally
 from judges.intake.specs import SIDES, SideName, SideSpec, Source
+from judges.intake.streams import Meter
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.progress import Progress, silent
 from judges.recorded import Intake as IntakeReport
@@ -171,13 +172,14 @@ class _Intake:
         reading = FileReading(source.file, "cases", Tally())
         seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
         before = load.faults
-        rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally)
+        meter = Meter(path)
+        rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally, meter=meter)
         case_set, reading.loaded = case_set_load(
             project=load.project,
             name=manifest.case_set_name,
             version=manifest.case_set_version,
             follows=manifest.case_set_follows,
-            rows=_noting_slices(self.progress(reading.what, rows), seen),
+            rows=_noting_slices(self.progress(reading.what, rows, None, meter), seen),
             partition=manifest.partition,
             file=source.file,
             now=load.now,

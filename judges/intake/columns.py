@@ -26,16 +26,23 @@ from judges.intake.readers import Row
 from judges.intake.repairs import mend_for
 from judges.intake.rows import LENGTH_BAND, ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
 from judges.intake.specs import ReviewColumns, ReviewSource, Source
+from judges.intake.streams import Meter
 
 
 def read_cases(
-    path: Located, source: Source, index: CaseIndex, *, problems: Problems | None = None, tally: Tally | None = None
+    path: Located,
+    source: Source,
+    index: CaseIndex,
+    *,
+    problems: Problems | None = None,
+    tally: Tally | None = None,
+    meter: Meter | None = None,
 ) -> Iterator[CaseRow]:
     """The cases, in order; fills `index` on the way. Raise its problems before other files are joined to it."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
         columns = case_columns(source)
-        tables = tables_of(path, source, _named(columns))
+        tables = tables_of(path, source, _named(columns), meter)
         if not columns_are_there(columns, tables, gathered):
             return
         occurrences, columns_of_id = Occurrences(source.layout.occurrence), source.join.columns

@@ -11,6 +11,7 @@ from judges.intake.problems import Problems
 from judges.intake.readers import Mend, Row, Table, absent_fields, read_header, read_rows
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import ReviewSource, Source
+from judges.intake.streams import Meter
 
 # Between the parts of a case id that several columns make; no part may hold it, so that no two ids can meet.
 BETWEEN = "|"
@@ -19,7 +20,9 @@ LISTED_FIELDS = 60
 Located = Path | tuple[Path, ...]  # where a source's file is, or its files
 
 
-def tables_of(paths: Located, source: Source | ReviewSource, fields: Sequence[str] = ()) -> tuple[Table, ...]:
+def tables_of(
+    paths: Located, source: Source | ReviewSource, fields: Sequence[str] = (), meter: Meter | None = None
+) -> tuple[Table, ...]:
     """The files of a source, to be read one after the other."""
     layout = source.layout
     found = (paths,) if isinstance(paths, Path) else paths
@@ -34,6 +37,7 @@ def tables_of(paths: Located, source: Source | ReviewSource, fields: Sequence[st
             layout.columns,
             layout.where,
             (*source.join.columns, *fields),
+            meter,
         )
         for path, name in zip(found, names, strict=True)
     )

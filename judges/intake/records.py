@@ -50,7 +50,7 @@ def record_cells(table: Table, problems: Problems) -> Iterator[tuple[int, int, C
     """(row, record, cells): a row is a record, or an element of a list in one."""
     number = 0
     unrolled = not table.rows
-    with opened(table.path, table.name, problems) as handle:
+    with opened(table.path, table.name, problems, table.meter) as handle:
         for line, record in RECORDS[table.format](handle, table, problems):
             elements = _elements(record, line, table, problems)
             unrolled = unrolled or elements is not None

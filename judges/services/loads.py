@@ -16,6 +16,7 @@ from django.utils import timezone
 from core.errors import Problem, Refused
 from core.models import Project
 from judges.intake.problems import Problems
+from judges.intake.streams import Meter
 from judges.models import (
     Artifact,
     Case,
@@ -102,8 +103,10 @@ class Load:
     def watched(self, progress: Progress) -> Progress:
         """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
 
-        def passing(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
-            for number, row in enumerate(progress(what, rows, expected)):
+        def passing(
+            what: str, rows: Iterator[Any], expected: int | None = None, meter: Meter | None = None
+        ) -> Iterator[Any]:
+            for number, row in enumerate(progress(what, rows, expected, meter)):
                 if number % CHUNK == 0:
                     self.touch()
                 yield row

@@ -13,11 +13,13 @@ from audits.management.lines import integrity_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import AuditState
+from audits.services.jobs import OFTEN
 from audits.services.opening import audit_open
 from audits.services.uploads import require_within_limit
 from core.commands import Command as Base
 from core.commands import Result
 from core.services import operator_for
+from judges.intake.streams import Meter
 
 
 class Command(Base):
@@ -71,6 +73,16 @@ class Command(Base):
         return result, lines, opened.integrity["passed"]
 
 
-def with_bar(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
+def with_bar(what: str, rows: Iterator[Any], expected: int | None = None, meter: Meter | None = None) -> Iterator[Any]:
     """A progress bar on standard error, only where somebody watches and the work takes a while."""
+    if meter is not None:
+        return _with_bytes(what, rows, meter)
     return iter(tqdm(rows, desc=what, total=expected, unit=" rows", disable=None, delay=1, leave=False))
+
+
+def _with_bytes(what: str, rows: Iterator[Any], meter: Meter) -> Iterator[Any]:
+    with tqdm(desc=what, total=meter.size, unit="B", unit_scale=True, disable=None, delay=1, leave=False) as bar:
+        for number, row in enumerate(rows):
+            if number % OFTEN == 0:
+                bar.update(meter.done - bar.n)
+            yield row
