@@ -88,6 +88,7 @@ def everywhere(*cases: str) -> dict[str, list[str]]:
 
 
 def test_one_refused_row_refuses_all_where_nothing_else_is_chosen(project: Project, folder: Path) -> None:
+    """BEHAVIOUR 27."""
     spoil(folder, "new.csv", "c3", "c3,No,high")
     with pytest.raises(CommandError, match=r"new.csv, row 3, column confidence: a score that is no finite number"):
         call_command("open_audit", folder / "audit.yaml")
@@ -95,6 +96,7 @@ def test_one_refused_row_refuses_all_where_nothing_else_is_chosen(project: Proje
 
 
 def test_case_with_a_refused_row_is_left_out_of_every_file_and_the_row_is_told(project: Project, folder: Path) -> None:
+    """BEHAVIOUR 27."""
     spoil(folder, "new.csv", "c3", "c3,No,=high")
     spoil(folder, "cases.csv", "c5", "c5,It is so.,\u200b")
     assert open_good(folder) == [

@@ -282,6 +282,7 @@ def test_page_shows_how_many_rows_are_done_of_how_many(job: Job, lead: Author) -
 def test_page_shows_how_much_of_the_cases_is_read_before_their_number_is_known(
     job: Job, lead: Author, folder: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """BEHAVIOUR 25."""
     monkeypatch.setattr("audits.services.jobs.CHUNK", 500)
     lines = [f"q{number:04},What?,{'so ' * 40}\n" for number in range(2000)]
     content = "case_id,question,answer\n" + "".join(lines)

@@ -162,6 +162,7 @@ def test_form_without_a_manifest_says_what_is_missing(lead: Client, project: Pro
 
 
 def test_upload_above_the_limit_is_refused_with_limit_and_size(lead: Client, sent: Path, settings: object) -> None:
+    """BEHAVIOUR 25."""
     settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
     answer = send(lead, sent)
     text = answer.content.decode()
@@ -179,6 +180,7 @@ def test_upload_without_the_token_is_refused(people: People, sent: Path) -> None
 
 
 def test_broken_body_stores_nothing(lead: Client, project: Project) -> None:
+    """BEHAVIOUR 25."""
     body = b'--b\r\nContent-Disposition: form-data; name="manifest"; filename="m.yaml"\r\n\r\nmigration_id: x'
     answer = lead.generic("POST", "/p/alpha/audits/new", BytesIO(body).read(), "multipart/form-data; boundary=b")
     assert answer.status_code in (302, 400, 422)
@@ -234,7 +236,7 @@ def sent_raw(client: Client, body: bytes, announced: int) -> int:
 
 @pytest.mark.parametrize("cut", [0, 1, 40, 100])
 def test_body_that_ends_before_its_announced_length_leaves_nothing(lead: Client, project: Project, cut: int) -> None:
-    """Cut between two rows, a file looks whole: only the announced length tells."""
+    """BEHAVIOUR 25. Cut between two rows, a file looks whole: only the announced length tells."""
     rows = "".join(f"c{n},Yes\r\n" for n in range(50))
     parts = [
         f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="{file}"\r\n\r\n{text}\r\n'
@@ -247,6 +249,7 @@ def test_body_that_ends_before_its_announced_length_leaves_nothing(lead: Client,
 
 
 def test_command_says_the_limit_in_the_words_of_the_page(lead: Client, sent: Path, settings: object) -> None:
+    """BEHAVIOUR 25."""
     settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
     page = html.unescape(send(lead, sent).content.decode())
     with pytest.raises(CommandError) as refused:
