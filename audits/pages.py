@@ -18,6 +18,7 @@ from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
 from audits.selectors import column_warnings_of, last_look
 from audits.services.jobs import may_cancel
+from audits.services.uploads import preview_paths, refused_path
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -213,10 +214,18 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
         "done_url": reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else "",
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
         "new_url": reverse("audits:new", args=[project]),
+        "refused_url": reverse("audits:job-refused", args=[project, job.pk]) if refused_path(job).is_file() else "",
+        "preview_url": _preview_url(job),
         "title": TITLES[JobKind(job.kind)],
         "nothing_changed": NOTHING_CHANGED[JobKind(job.kind)],
         "problems": [Problem(**problem) for problem in job.problems],
     }
+
+
+def _preview_url(job: Job) -> str:
+    """Where the manifest of an intake can be mended, if its files were looked at before and are still there."""
+    token = job.asked.get("folder", "")
+    return reverse("audits:preview", args=[job.project.name, token]) if preview_paths(token, job.project) else ""
 
 
 def upload_context(project: str, problems: tuple[Problem, ...] = ()) -> dict[str, Any]:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("calibration", calibration.calibration, name="calibration"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
+    path("jobs/<int:number>/refused.csv", jobs.job_refused, name="job-refused"),
     path("jobs/<int:number>/cancel", jobs.job_cancelled, name="job-cancel"),
     path("audits/<path:name>/", pages.integrity, name="integrity"),
     path("audits/<path:name>/transitions", pages.transitions, name="transitions"),

@@ -198,7 +198,7 @@ def taken_in(files: Path, mark: Mark) -> None:
     from audits.services.opening import audit_open
     from core.services import operator_at
 
-    def progress(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
+    def progress(what: str, rows: Iterator[Any], expected: int | None = None, meter: Any = None) -> Iterator[Any]:
         if what == "counting pairs":
             mark()
         return rows

@@ -1,6 +1,7 @@
 """What only the records know about a comparison, beside its pairs: part of the integrity report."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from judges.evidence import EvidenceOrders
@@ -9,15 +10,29 @@ from judges.models import Comparison, ComparisonRun, Run
 from judges.selectors import other_evidence, runs_of_same_file, same_material
 
 
+@dataclass(frozen=True)
+class Intake:
+    """What became of the rows of each file, and how many rows were refused and how many cases left out with them,
+    where somebody chose to take in the good ones only."""
+
+    files: Sequence[dict[str, Any]] = ()
+    refused_rows: int = 0
+    cases_left_out: int = 0
+
+
+NOTHING_KNOWN = Intake()
+
+
 def recorded_of(
-    comparison: Comparison, further: Iterable[ComparisonRun], files: Iterable[dict[str, Any]] = ()
+    comparison: Comparison, further: Iterable[ComparisonRun], intake: Intake = NOTHING_KNOWN
 ) -> dict[str, Any]:
     """What became of the rows of each file; evidence in another order; cases, and files, that stand twice."""
     old, new = comparison.old_run, comparison.new_run
     groups = same_material(old.system_version, comparison.partition)
     same_files = runs_of_same_file([old, new, *(one.run for one in further)], comparison.case_set)
     return {
-        "files": list(files),
+        "files": list(intake.files),
+        "refused": {"rows": intake.refused_rows, "cases": intake.cases_left_out},
         "other_evidence": {
             "old": _evidence(old, comparison.partition),
             "new": _evidence(new, comparison.partition),

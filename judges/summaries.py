@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from judges.holdouts import counts_only, is_sealed
 from judges.integrity import integrity_of
 from judges.models import Comparison, ComparisonRun, ComparisonSummary
 from judges.pairing import Pair
-from judges.recorded import recorded_of
+from judges.recorded import NOTHING_KNOWN, Intake, recorded_of
 from judges.selectors import pairs_of
 from judges.stability import stability_of
 from judges.transitions import transitions_of
@@ -19,7 +18,7 @@ def summary_made(
     pairs: list[Pair],
     *,
     further: Iterable[ComparisonRun] | None = None,
-    files: Iterable[dict[str, Any]] = (),
+    intake: Intake = NOTHING_KNOWN,
 ) -> ComparisonSummary:
     """Counted from the pairs and the further runs, given or stored; and not stored."""
     if further is None:
@@ -27,7 +26,7 @@ def summary_made(
     further = list(further)
     reports = {
         "integrity_text": integrity_of(comparison, pairs).as_dict()
-        | {"recorded": recorded_of(comparison, further, files)},
+        | {"recorded": recorded_of(comparison, further, intake)},
         "transitions_text": transitions_of(comparison, pairs).as_dict(),
         "stability_text": stability_of(comparison, pairs, further),
     }

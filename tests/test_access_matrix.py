@@ -42,6 +42,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:job": LEADING,
     "audits:job-live": LEADING,
     "audits:job-cancel": LEADING,
+    "audits:job-refused": LEADING,
     "audits:integrity": LEADING,
     "audits:transitions": LEADING,
     "audits:pairs": LEADING,

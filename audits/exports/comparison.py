@@ -101,7 +101,16 @@ def integrity_warnings(integrity: dict[str, Any], columns: Sequence[str] = ()) -
     same = [
         f"read from the same bytes in the same way: {', '.join(one)}" for one in integrity["recorded"]["same_files"]
     ]
-    return [*integrity["warnings"], *columns, *same]
+    return [*_left_out(integrity["recorded"].get("refused")), *integrity["warnings"], *columns, *same]
+
+
+def _left_out(refused: dict[str, int] | None) -> list[str]:
+    """`refused` is absent in a report from before rows could be left out."""
+    if not refused or not refused["rows"]:
+        return []
+    rows, cases = refused["rows"], refused["cases"]
+    what = f"{rows:,} row{' was' if rows == 1 else 's were'} refused and left out of this audit"
+    return [f"{what}, and {cases:,} case{'' if cases == 1 else 's'} with {'it' if rows == 1 else 'them'}"]
 
 
 def integrity_state(audit: Audit) -> dict[str, Any]:

@@ -51,8 +51,9 @@ def _rows_and_slices(report: dict[str, Any]) -> list[str]:
     lines = [
         f"  {file['file']}, {file['what']}: {file['rows']} rows, {file['missing']} without an answer, "
         f"{file['duplicates']} repeated, {file['absent']} cases without a row"
+        + (f", {file['left_out']} left out with their cases" if file.get("left_out") else "")
         for file in report["recorded"]["files"]
-        if file["missing"] or file["duplicates"] or file["absent"]
+        if file["missing"] or file["duplicates"] or file["absent"] or file.get("left_out")
     ]
     same = report["recorded"]["same_material"]
     if same["cases"]:

@@ -123,6 +123,7 @@ def source_of(document: Document, source: Document, defines_cases: bool) -> Sour
         layout=_layout(source),
         judge_version=roles.get("judge_version"),
         judge_named=_judge_named(document, source) if "judge_version" in roles else "",
+        pipelines=tuple(texts_at(document, "judges", str(source.get("judgments_of")), "pipelines")),
         further=cast(Any, further_role(document, source)),
     )
 

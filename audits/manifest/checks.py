@@ -23,6 +23,7 @@ def manifest_problems(document: Document) -> Iterator[Problem]:
     yield from _mappings(document)
     yield from _readers(document)
     yield from _sides(document)
+    yield from _pipelines(document)
     yield from _slices(document)
     yield from _plan_numbers(document)
     yield from _plan_fit(document)
@@ -101,6 +102,20 @@ def _sides(document: Document) -> Iterator[Problem]:
     elif kind == "version_upgrade" and judge:
         what = "a version upgrade needs two system versions and one judge"
         yield Problem(what, key="kind", value=kind, allowed="judge_swap, for these sides")
+
+
+def _pipelines(document: Document) -> Iterator[Problem]:
+    """A permission that no column is held against would hold nothing."""
+    for side in SIDES:
+        recorded = [
+            at(source, "roles", "provenance", "pipeline")
+            for source in list_at(document, "sources")
+            if text_at(source, "judgments_of") == side
+        ]
+        if texts_at(document, "judges", side, "pipelines") and not all(recorded):
+            allowed = "the role provenance.pipeline in each source of this side's judgments"
+            what = "a source of this side's judgments does not say by which pipeline they were made"
+            yield Problem(what, key=f"judges.{side}.pipelines", allowed=allowed)
 
 
 def _slices(document: Document) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from audits.manifest.presets import expanded
 from audits.manifest.text import read_document
 from core.errors import InputError, Problem
 from judges.intake.columns import case_columns, review_columns, source_columns
-from judges.intake.joins import columns_are_there, placed_rows, tables_of
+from judges.intake.joins import PlacedRows, columns_are_there, tables_of
 from judges.intake.problems import Problems
 from judges.intake.readers import Row, read_header
 from judges.intake.repairs import mend_for
@@ -222,7 +222,7 @@ def _read(
         fields = read_header(tables[0])[:SHOWN_FIELDS]
         if columns_are_there(roles, tables, problems):
             mend = mend_for(source, tables[0], cases) if cases and isinstance(source, Source) else None
-            for place, row in placed_rows(tables, problems, mend):
+            for place, row in PlacedRows(tables, problems, mend):
                 if read == limit:
                     whole = False
                     break
@@ -283,7 +283,7 @@ def _guessed_parser(document: Document, side: str, found: Found) -> str:
             source = source_of(document, entry, place == 0)
             tables = tables_of(_paths(source, found), source, [source.raw] if source.raw else [])
             with suppress(InputError):
-                rows = [row for _, row in islice(placed_rows(tables, Problems()), TRIED_ROWS)]
+                rows = [row for _, row in islice(PlacedRows(tables, Problems()), TRIED_ROWS)]
                 texts = [row.cells[source.raw] for row in rows if source.raw]
                 for key in TRIED_PARSERS:
                     parsed = sum(isinstance(PARSERS[key].parse(text), Parsed) for text in texts)

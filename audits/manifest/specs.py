@@ -116,6 +116,11 @@ class Manifest:
         """The files of a source, in order."""
         return tuple(self.paths[name] for name in source.layout.files)
 
+    @property
+    def reviews_there(self) -> list[ReviewSource]:
+        """Files of labels that exist by now: most come only after the draw."""
+        return [review for review in self.reviews if set(review.layout.files) <= set(self.paths)]
+
     def source_of(self, side: SideName) -> Source:
         """The source of the judgments that are compared."""
         return next(source for source in self.sources if source.judgments_of == side and source.further is None)

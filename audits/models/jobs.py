@@ -25,7 +25,8 @@ class Job(models.Model):
     the worker only says when to look here.
 
     `asked` is what the kind needs: the folder and manifest of an intake, the labels of an extension. `attempt`
-    tells a worker that has it from one that had it and went silent; `done` of `expected` rows is how far it is.
+    tells a worker that has it from one that had it and went silent; `done` of `expected` rows, or bytes, is how far it
+    is.
     """
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="jobs")

@@ -15,6 +15,7 @@ from audits.models import Audit, Job, JobKind, JobState
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
+from judges.intake.streams import Meter
 from judges.services.loads import CHUNK
 
 Row = TypeVar("Row")
@@ -96,20 +97,29 @@ class JobStopped(Exception):
 
 
 class JobProgress:
-    """Passes rows on, says about once a second how many have passed, and stops with a job that was ended."""
+    """Passes rows on, says about once a second how many have passed, or how much of their file is read where their
+    number is not known, and stops with a job that was ended."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.said_at: datetime | None = None
 
-    def __call__(self, what: str, rows: Iterator[Row], expected: int | None = None) -> Iterator[Row]:
+    def __call__(
+        self, what: str, rows: Iterator[Row], expected: int | None = None, meter: Meter | None = None
+    ) -> Iterator[Row]:
+        def say() -> None:
+            if meter is None:
+                self._say(f"{what}: {number:,}{total} rows", number, expected)
+            else:
+                self._say(f"{what}: {number:,} rows, {meter.done:,} of {meter.size:,} bytes", meter.done, meter.size)
+
         self._say(f"{what} …", None, None)
         total, number = "" if expected is None else f" of {expected:,}", 0
         for number, row in enumerate(rows, 1):
             if number % CHUNK == 0 or (number % OFTEN == 0 and self._due()):
-                self._say(f"{what}: {number:,}{total} rows", number, expected)
+                say()
             yield row
-        self._say(f"{what}: {number:,}{total} rows", number, expected)
+        say()
 
     def opened(self, audit: Audit) -> None:
         """Tie the audit to the job, in the transaction that opens it: from then on nobody can cancel."""

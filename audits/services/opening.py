@@ -9,6 +9,7 @@ from django.db import transaction
 
 from adjudication.models import Queue
 from adjudication.services.queues import queue_open
+from audits.manifest.refusals import NONE_REFUSED, Refusals
 from audits.manifest.specs import Manifest
 from audits.models import Audit, AuditState
 from audits.services.columns import columns_check
@@ -26,11 +27,13 @@ from judges.intake.columns import (
     source_columns,
 )
 from judges.intake.joins import columns_are_there, tables_of
-from judges.intake.problems import Problems
+from judges.intake.problems import FurtherProblems, Problems
 from judges.intake.rows import CaseIndex, CaseRow, LabelRow, Tally
-from judges.intake.specs import SIDES, ReviewSource, SideName, SideSpec, Source
+from judges.intake.specs import SIDES, SideName, SideSpec, Source
+from judges.intake.streams import Meter
 from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
 from judges.progress import Progress, silent
+from judges.recorded import Intake as IntakeReport
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.comparisons import Further, comparison_count, comparison_store
 from judges.services.holdouts import refuse_retired_named
@@ -80,31 +83,33 @@ def audit_open(
     now: datetime,
     progress: Progress = silent,
     opened: Callable[[Audit], None] = _nobody_waits,
+    refusals: Refusals = NONE_REFUSED,
 ) -> Opened:
     """Take in what the manifest names into the actor's project, and leave a draft audit. The same manifest
     again changes nothing.
 
     Every file is read once, to its end: rows land in chunks that nobody sees, and all problems are raised at
     once. All that the manifest brings is then made visible by one transaction, of which `opened` is a part; one
-    bad row anywhere, and it is removed.
+    bad row anywhere, and it is removed. What `refusals` names is told already, and left out.
     """
     project = actor.project
     _refuse_another_project(project, manifest)
     _refuse_another_plan(project, manifest)
     _refuse_retired_holdout(project, manifest)
-    with loading(project=project, now=now) as load:
+    problems = FurtherProblems(frozenset(refusals.rows))
+    with loading(project=project, now=now, problems=problems) as load:
         watched = load.watched(progress)
-        intake = _Intake(manifest, load, watched)
+        intake = _Intake(manifest, load, watched, CaseIndex(refusals.cases))
         comparison, further = intake.read()
-        files = [one.as_dict() for one in intake.files]
-        summary = comparison_count(comparison, watched, further=further, files=files)
+        known = IntakeReport([one.as_dict() for one in intake.files], len(refusals.rows), len(refusals.cases))
+        summary = comparison_count(comparison, watched, further=further, intake=known)
         with transaction.atomic():
             load.complete()
             comparison = comparison_store(comparison, summary, further=further)
             audit = _draft(manifest, project, comparison, actor, now)
             opened(audit)
     draft_size(audit=audit)
-    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index))
+    columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index, problems))
     return Opened(audit, intake.files, summary_of(comparison).integrity)
 
 
@@ -118,11 +123,11 @@ def _refuse_retired_holdout(project: Project, manifest: Manifest) -> None:
 class _Intake:
     """One manifest on its way in, under one load."""
 
-    def __init__(self, manifest: Manifest, load: Load, progress: Progress) -> None:
+    def __init__(self, manifest: Manifest, load: Load, progress: Progress, index: CaseIndex) -> None:
         self.manifest = manifest
         self.load = load
         self.progress = progress
-        self.index = CaseIndex()
+        self.index = index
         self.files: list[FileReading] = []
 
     def read(self) -> tuple[Comparison, list[Further]]:
@@ -147,7 +152,7 @@ class _Intake:
             Further(OLD_NEW[one.side], one.role, *self._run(one.spec, one.source, systems, whole))
             for one in self.manifest.further_runs
         ]
-        for review in _reviews_there(self.manifest):
+        for review in self.manifest.reviews_there:
             for _ in read_labels(self.manifest.path(review), review, self.index, problems=problems):
                 pass
         problems.raise_if_any()
@@ -169,13 +174,14 @@ class _Intake:
         reading = FileReading(source.file, "cases", Tally())
         seen: dict[str, set[str]] = {name: set() for name, _ in manifest.blocking_slices}
         before = load.faults
-        rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally)
+        meter = Meter(path)
+        rows = read_cases(path, source, self.index, problems=load.problems, tally=reading.tally, meter=meter)
         case_set, reading.loaded = case_set_load(
             project=load.project,
             name=manifest.case_set_name,
             version=manifest.case_set_version,
             follows=manifest.case_set_follows,
-            rows=_noting_slices(self.progress(reading.what, rows), seen),
+            rows=_noting_slices(self.progress(reading.what, rows, None, meter), seen),
             partition=manifest.partition,
             file=source.file,
             now=load.now,
@@ -262,14 +268,9 @@ def _noting_slices(rows: Iterator[CaseRow], seen: dict[str, set[str]]) -> Iterat
         yield row
 
 
-def _reviews_there(manifest: Manifest) -> list[ReviewSource]:
-    """Files of labels that exist by now: most come only after the draw."""
-    return [review for review in manifest.reviews if set(review.layout.files) <= set(manifest.paths)]
-
-
-def _labels(manifest: Manifest, index: CaseIndex) -> Iterator[tuple[LabelRow, str]]:
-    for review in _reviews_there(manifest):
-        for row in read_labels(manifest.path(review), review, index):
+def _labels(manifest: Manifest, index: CaseIndex, problems: Problems) -> Iterator[tuple[LabelRow, str]]:
+    for review in manifest.reviews_there:
+        for row in read_labels(manifest.path(review), review, index, problems=problems):
             yield row, review.mapping
 
 
@@ -277,7 +278,7 @@ def _check_columns(manifest: Manifest, problems: Problems) -> None:
     """Columns of every other file, so that a fault in the cases does not hide them."""
     for source in manifest.sources[1:]:
         columns_are_there(source_columns(source), tables_of(manifest.path(source), source), problems)
-    for review in _reviews_there(manifest):
+    for review in manifest.reviews_there:
         columns_are_there(review_columns(review), tables_of(manifest.path(review), review), problems)
 
 

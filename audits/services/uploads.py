@@ -10,6 +10,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
+from audits.exports.tables import lines_write
 from audits.manifest.files import INSIDE, name_fault
 from audits.manifest.guessing import MANIFESTS
 from audits.models import Job, JobKind
@@ -21,6 +22,7 @@ MANIFEST = "manifest.yaml"
 PREVIEW = "-preview-"  # between the project's number and a random name
 PREVIEW_KEPT = 24 * 60 * 60  # seconds
 PREVIEW_NAME = re.compile(r"[0-9]+-preview-[A-Za-z0-9_-]{20,}")
+REFUSED_KEPT = 30 * 24 * 60 * 60  # seconds
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
@@ -38,13 +40,20 @@ def require_within_limit(paths: Iterable[Path]) -> None:
         raise InputError(problem)
 
 
-def intake_ask(*, manifest: UploadedFile | None, files: Sequence[UploadedFile], actor: Author, now: datetime) -> Job:
-    """Keep what was sent, and ask for its intake. What no job knows of is not kept."""
+def intake_ask(
+    *,
+    manifest: UploadedFile | None,
+    files: Sequence[UploadedFile],
+    actor: Author,
+    now: datetime,
+    good_rows: bool = False,
+) -> Job:
+    """Keep what was sent, and ask for its intake, of all rows or of the good ones. What no job knows of is not kept."""
     if manifest is None:
         raise InputError(Problem("no manifest was sent", key="manifest", allowed="the YAML file of the audit"))
     folder = upload_store([manifest, *files])
     try:
-        asked = {"folder": folder, "manifest": str(manifest.name)}
+        asked = {"folder": folder, "manifest": str(manifest.name), "good_rows": good_rows}
         return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked=asked)
     except BaseException:
         upload_remove(folder)
@@ -69,17 +78,41 @@ def preview_paths(token: str, project: Project) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def preview_open(*, token: str, text: str, actor: Author, now: datetime) -> Job:
+def preview_open(*, token: str, text: str, actor: Author, now: datetime, good_rows: bool = False) -> Job:
     """Ask for the intake of a preview's files by this manifest."""
     name = next((path.name for path in preview_paths(token, actor.project) if path.suffix in MANIFESTS), MANIFEST)
     (upload_folder(token) / name).write_text(text, encoding="utf-8")
-    return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked={"folder": token, "manifest": name})
+    asked = {"folder": token, "manifest": name, "good_rows": good_rows}
+    return job_ask(kind=JobKind.INTAKE, actor=actor, now=now, asked=asked)
 
 
 def intake_cancel(*, job: Job, actor: Author, now: datetime) -> None:
     """End an intake that waits or runs, and let go of its files: a worker that still reads them has nothing to lose."""
     job_cancel(job=job, actor=actor, now=now)
     upload_remove(job.asked["folder"])
+
+
+def upload_let_go(*, job: Job, done: bool) -> None:
+    """Remove what was sent for an intake that has ended. Files of a preview stay for their day where it did not
+    succeed: the manifest can be mended on the preview's page."""
+    token = job.asked["folder"]
+    if done or not PREVIEW_NAME.fullmatch(token):
+        upload_remove(token)
+
+
+def refused_keep(*, job: Job, lines: Iterable[str], now: datetime) -> None:
+    """Keep the list of the rows that an intake left out, for who asked for it; those of earlier months go."""
+    path = refused_path(job)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for earlier in path.parent.glob("*.csv"):
+        if now.timestamp() - earlier.stat().st_mtime > REFUSED_KEPT:
+            earlier.unlink(missing_ok=True)
+    lines_write(path, "csv", lines)
+
+
+def refused_path(job: Job) -> Path:
+    root: Path = settings.VAR_DIR / "refused"
+    return root / f"{job.pk}.csv"
 
 
 def upload_store(files: Sequence[UploadedFile], token: str = "") -> str:

@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
+from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
+from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import Audit, Job, JobKind
 from audits.services.jobs import JobProgress, JobStopped, job_broken, job_done, job_refused, job_take
 from audits.services.opening import audit_open
 from audits.services.registering import audit_extend, audit_register
-from audits.services.uploads import upload_folder, upload_remove
+from audits.services.uploads import refused_keep, upload_folder, upload_let_go
 from core.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -22,8 +24,9 @@ def job_run(*, job: int, clock: Clock) -> None:
     taken = job_take(job=job, now=clock())
     if taken is None:
         return
+    done = False
     try:
-        ended = job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
+        ended = done = job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
     except JobStopped:
         log.info("%s was cancelled, or is done by another worker", taken)
         return
@@ -34,14 +37,25 @@ def job_run(*, job: int, clock: Clock) -> None:
         log.exception("%s broke", taken)
         ended = job_broken(job=taken, now=clock())
     if ended and taken.kind == JobKind.INTAKE:
-        upload_remove(taken.asked["folder"])
+        upload_let_go(job=taken, done=done)
 
 
 def _intake(job: Job, clock: Clock) -> Audit:
     folder = upload_folder(job.asked["folder"])
     manifest = load_manifest(folder / job.asked["manifest"], flat=True)
     progress = JobProgress(job)
-    return audit_open(manifest=manifest, actor=job.actor, now=clock(), progress=progress, opened=progress.opened).audit
+    refusals = find_refusals(manifest, progress) if job.asked.get("good_rows") else NONE_REFUSED
+    opened = audit_open(
+        manifest=manifest,
+        actor=job.actor,
+        now=clock(),
+        progress=progress,
+        opened=progress.opened,
+        refusals=refusals,
+    )
+    if refusals.rows:
+        refused_keep(job=job, lines=csv_lines(COLUMNS, refusals.lines()), now=clock())
+    return opened.audit
 
 
 def _register(job: Job, clock: Clock) -> Audit:

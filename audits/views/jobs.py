@@ -1,16 +1,20 @@
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from audits.models import Job, JobState
 from audits.pages import job_context
-from audits.services.uploads import intake_cancel
+from audits.services.uploads import intake_cancel, refused_path
 from audits.views.access import for_leads
 from core.access import ProjectRequest
 from core.errors import Refused
+
+PIECE = 1 << 16  # bytes
 
 
 @for_leads
@@ -27,7 +31,7 @@ def job_live(request: ProjectRequest, number: int) -> HttpResponse:
     if request.GET.get("seen") == context["mark"]:
         return HttpResponse(status=204)
     answer = render(request, "audits/_job.html", context)
-    if context["job"].state == JobState.DONE:
+    if context["job"].state == JobState.DONE and not context["refused_url"]:
         answer["HX-Redirect"] = context["done_url"]
     return answer
 
@@ -40,6 +44,23 @@ def job_cancelled(request: ProjectRequest, number: int) -> HttpResponse:
     with suppress(Refused):
         intake_cancel(job=job, actor=request.author, now=timezone.now())
     return redirect("audits:job", request.project.name, job.pk)
+
+
+@for_leads
+@require_GET
+def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
+    """The rows that an intake of the good ones left out."""
+    path = refused_path(_job(request, number))
+    if not path.is_file():
+        raise Http404
+    headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
+    return StreamingHttpResponse(_pieces(path), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

@@ -46,6 +46,7 @@ def preview(request: ProjectRequest, token: str) -> HttpResponse:
         return HttpResponse(text, content_type="application/yaml", headers=headers)
     found = preview_text(text, paths, limit=PREVIEWED_ROWS)
     if request.POST.get("do") == "open" and not found.problems:
-        job = preview_open(token=token, text=text, actor=request.author, now=timezone.now())
+        good_rows = "good_rows" in request.POST
+        job = preview_open(token=token, text=text, actor=request.author, now=timezone.now(), good_rows=good_rows)
         return redirect("audits:job", request.project.name, job.pk)
     return render(request, "audits/preview.html", preview_context(found, token))

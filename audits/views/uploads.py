@@ -45,7 +45,8 @@ def new(request: ProjectRequest) -> HttpResponse:
         return render(request, "audits/new.html", upload_context(request.project.name))
     try:
         manifest, files = request.FILES.get("manifest"), request.FILES.getlist("files")
-        job = intake_ask(manifest=manifest, files=files, actor=request.author, now=timezone.now())
+        good_rows = "good_rows" in request.POST
+        job = intake_ask(manifest=manifest, files=files, actor=request.author, now=timezone.now(), good_rows=good_rows)
     except InputError as error:
         context = upload_context(request.project.name, error.problems)
         return render(request, "audits/new.html", context, status=BAD_INPUT)

@@ -13,11 +13,11 @@ from core.errors import Problem
 from judges.intake.joins import (
     Located,
     Occurrences,
+    PlacedRows,
     Seen,
     case_id_of,
     columns_are_there,
     joined_rows,
-    placed_rows,
     tables_of,
 )
 from judges.intake.names import case_faults, judgment_faults, version_faults
@@ -26,20 +26,28 @@ from judges.intake.readers import Row
 from judges.intake.repairs import mend_for
 from judges.intake.rows import LENGTH_BAND, ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
 from judges.intake.specs import ReviewColumns, ReviewSource, Source
+from judges.intake.streams import Meter
 
 
 def read_cases(
-    path: Located, source: Source, index: CaseIndex, *, problems: Problems | None = None, tally: Tally | None = None
+    path: Located,
+    source: Source,
+    index: CaseIndex,
+    *,
+    problems: Problems | None = None,
+    tally: Tally | None = None,
+    meter: Meter | None = None,
 ) -> Iterator[CaseRow]:
     """The cases, in order; fills `index` on the way. Raise its problems before other files are joined to it."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
         columns = case_columns(source)
-        tables = tables_of(path, source, _named(columns))
+        tables = tables_of(path, source, _named(columns), meter)
         if not columns_are_there(columns, tables, gathered):
             return
         occurrences, columns_of_id = Occurrences(source.layout.occurrence), source.join.columns
-        for place, row in placed_rows(tables, gathered):
+        placed = PlacedRows(tables, gathered)
+        for place, row in placed:
             tally.rows += 1
             case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
             if isinstance(case_id, Problem):
@@ -47,16 +55,20 @@ def read_cases(
                 continue
             if not occurrences.wants(case_id):
                 continue
+            earlier = index.add(case_id, place)
+            if case_id in index.left_out:
+                tally.left_out += 1
+                continue
             case = _case(place, row, case_id, source)
             faults = case_faults(case, source)
-            earlier = index.add(case_id, place)
             if earlier is not None:
                 faults.append(_case_fault(f"the case id stands in row {earlier} already", case, source))
             for fault in faults:
-                gathered.add(_at(row, fault))
+                gathered.add(_at(row, fault), case_id)
             if not faults:
                 tally.taken += 1
                 yield case
+        index.reach(placed.last)
         if not tally.rows:
             gathered.add(Problem("there is no data row", file=source.file))
 
@@ -99,7 +111,7 @@ def read_judgments(
             judgment = _judgment(place, row, case_id, source)
             if faults := [*judgment_faults(judgment, source), *version_faults(row, source)]:
                 for fault in faults:
-                    gathered.add(_at(row, fault))
+                    gathered.add(_at(row, fault), case_id)
             elif not (judgment.label or "").strip() and not judgment.raw.strip():
                 seen.says_nothing(case_id)
             elif seen.is_new(case_id, place, row, _content(judgment), gathered):

@@ -82,7 +82,7 @@ def delimited_rows(table: Table, problems: Problems, mend: Mend | None = None) -
 
 @contextmanager
 def _text(table: Table, problems: Problems) -> Iterator[TextIO]:
-    with opened(table.path, table.name, problems) as handle:
+    with opened(table.path, table.name, problems, table.meter) as handle:
         text = io.TextIOWrapper(handle, encoding="utf-8-sig", errors="surrogateescape", newline="")
         try:
             yield text

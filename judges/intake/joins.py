@@ -11,6 +11,7 @@ from judges.intake.problems import Problems
 from judges.intake.readers import Mend, Row, Table, absent_fields, read_header, read_rows
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import ReviewSource, Source
+from judges.intake.streams import Meter
 
 # Between the parts of a case id that several columns make; no part may hold it, so that no two ids can meet.
 BETWEEN = "|"
@@ -19,7 +20,9 @@ LISTED_FIELDS = 60
 Located = Path | tuple[Path, ...]  # where a source's file is, or its files
 
 
-def tables_of(paths: Located, source: Source | ReviewSource, fields: Sequence[str] = ()) -> tuple[Table, ...]:
+def tables_of(
+    paths: Located, source: Source | ReviewSource, fields: Sequence[str] = (), meter: Meter | None = None
+) -> tuple[Table, ...]:
     """The files of a source, to be read one after the other."""
     layout = source.layout
     found = (paths,) if isinstance(paths, Path) else paths
@@ -34,6 +37,7 @@ def tables_of(paths: Located, source: Source | ReviewSource, fields: Sequence[st
             layout.columns,
             layout.where,
             (*source.join.columns, *fields),
+            meter,
         )
         for path, name in zip(found, names, strict=True)
     )
@@ -56,15 +60,25 @@ def columns_are_there(columns: Sequence[tuple[str, str | None]], tables: Sequenc
     return problems.total == before
 
 
-def placed_rows(tables: Sequence[Table], problems: Problems, mend: Mend | None = None) -> Iterator[tuple[int, Row]]:
-    """The rows of all files of a source, each with its number counted through them."""
-    before = 0
-    for table in tables:
-        last = 0
-        for row in read_rows(table, mend=mend, problems=problems):
-            last = row.number
-            yield before + row.number, row
-        before += last
+class PlacedRows:
+    """The rows of all files of a source, each with its number counted through them.
+
+    `last` is the last number there is: of a sound row, or of one that was refused after it.
+    """
+
+    def __init__(self, tables: Sequence[Table], problems: Problems, mend: Mend | None = None) -> None:
+        self.tables = tables
+        self.problems = problems
+        self.mend = mend
+        self.last = 0
+
+    def __iter__(self) -> Iterator[tuple[int, Row]]:
+        for table in self.tables:
+            before = self.last
+            for row in read_rows(table, mend=self.mend, problems=self.problems):
+                self.last = before + row.number
+                yield self.last, row
+            self.last = max(self.last, before + self.problems.last_row(table.name))
 
 
 def joined_rows(
@@ -76,13 +90,12 @@ def joined_rows(
     mend: Mend | None = None,
 ) -> Iterator[tuple[int, Row, str]]:
     """The rows of a source, each with its place and the id of its case; a row without one is a problem."""
-    before, last = problems.total, 0
+    before, placed = problems.total, PlacedRows(tables, problems, mend)
     occurrences, columns = Occurrences(source.layout.occurrence), source.join.columns
     all_wanted, key = source.layout.occurrence is None, columns[0] if len(columns) == 1 else None
     known = index.row_of
-    for place, row in placed_rows(tables, problems, mend):
+    for place, row in placed:
         tally.rows += 1
-        last = place
         case_id: str | None = None if key is None else row.cells[key]
         if case_id not in known:
             case_id = _case_id(place, row, columns, source, index, problems, tally)
@@ -92,10 +105,10 @@ def joined_rows(
         stated = ", ".join(f"{column}: {value}" for column, value in source.layout.where.items())
         problems.add(Problem("no row has these values", file=source.file, key="where", value=stated))
     # One row too many or too few means that rows and cases are out of step, anywhere: no row can be trusted.
-    if source.join.column is None and last != index.rows and problems.total == before:
+    if source.join.column is None and placed.last != index.rows and problems.total == before:
         problems.add(
             Problem(
-                f"{last} data rows where the cases have {index.rows}, so they cannot be joined by row",
+                f"{placed.last} data rows where the cases have {index.rows}, so they cannot be joined by row",
                 file=source.file,
                 allowed="the same rows in the same order, or a join by a column",
             )
@@ -123,14 +136,15 @@ def _case_id(
     problems: Problems,
     tally: Tally,
 ) -> str | None:
-    if not columns:
-        return index.at(place)
-    case_id = case_id_of(row, columns)
+    case_id = case_id_of(row, columns) if columns else index.at(place)
     if isinstance(case_id, Problem):
         problems.add(case_id)
         return None
-    if case_id in index.row_of:
+    if case_id is None or case_id in index.row_of:
         return case_id
+    if case_id in index.left_out:
+        tally.left_out += 1
+        return None
     if case_id.strip() and source.layout.unknown_cases == "leave_out":
         tally.unknown += 1
         return None
@@ -191,7 +205,7 @@ class Seen:
         else:
             what = f"a second {self.noun} for this case, other than the one in row {first}"
             allowed = f"one {self.noun} per case; repeats are told apart by where or occurrence"
-            problems.add(Problem(what, row.file, row.number, value=case_id, allowed=allowed))
+            problems.add(Problem(what, row.file, row.number, value=case_id, allowed=allowed), case_id)
         return False
 
     def _count(self, case: int) -> None:

@@ -51,6 +51,9 @@ def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]
         yield Problem(what, source.file, judgment.number, source.score or "", value=judgment.score, allowed=allowed)
     for role, value in judgment.provenance.items():
         fault, allowed = _provenance_fault(role, value)
+        if not fault and role == "pipeline" and source.pipelines and value not in source.pipelines:
+            fault = f"a pipeline that the manifest does not permit for the {source.judgments_of} side"
+            allowed = ", ".join(source.pipelines)
         if fault:
             yield Problem(fault, source.file, judgment.number, source.provenance[role], value=value, allowed=allowed)
 

@@ -65,7 +65,7 @@ def record_cells(table: Table, problems: Problems) -> Iterator[tuple[int, int, C
     """(row, record, cells): a row is a record, or an element of a list in one."""
     number = 0
     unrolled = not table.rows
-    with opened(table.path, table.name, problems) as handle:
+    with opened(table.path, table.name, problems, table.meter) as handle:
         for line, record in RECORDS[table.format](handle, table, problems):
             if not table.rows and isinstance(record, dict):
                 number += 1
@@ -74,7 +74,7 @@ def record_cells(table: Table, problems: Problems) -> Iterator[tuple[int, int, C
             elements = _elements(record, line, table, problems)
             unrolled = unrolled or elements is not None
             for element in elements or ():
-                number += 1
+                number = number + 1 if table.rows else line  # one that cannot be read has its number too
                 yield number, line, Cells(record, element)
     if not unrolled and not problems.total:
         problems.add(Problem("no record has this list", file=table.name, key="rows", value=table.rows))

@@ -3,7 +3,7 @@
 Nobody changes a row; yet they are not frozen, which would take thrice as long to make.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 LENGTH_BAND = "length_band"
@@ -61,7 +61,8 @@ class Tally:
     """What became of the sound rows of one reading.
 
     `missing` rows said nothing (for labels: nothing about one side), `duplicates` repeated an earlier
-    row word for word, `unknown` were about no case and left out, and `absent` counts the cases that no row was about.
+    row word for word, `unknown` were about no case and left out, `left_out` about a case of which another row was
+    refused, and `absent` counts the cases that no row was about.
     """
 
     rows: int = 0
@@ -70,16 +71,21 @@ class Tally:
     duplicates: int = 0
     absent: int = 0
     unknown: int = 0
+    left_out: int = 0
 
 
 class CaseIndex:
     """The ids of the case source and the rows they stand in: what every other file is joined to.
 
     `row_of` gives the data row of the case source that a case stands in.
+
+    Rows about a case that is `left_out` are passed over in every file; its own row still counts where files are
+    joined by row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: Container[str] = ()) -> None:
         self.rows = 0
+        self.left_out = left_out
         self.row_of: dict[str, int] = {}
         self._id_in: list[str | None] = []
 
@@ -88,13 +94,18 @@ class CaseIndex:
 
     def add(self, case_id: str, number: int) -> int | None:
         """Take a case in; or give the row that has this id already. Numbers grow."""
-        self._id_in.extend([None] * (number - self.rows))
-        self.rows = number
+        self.reach(number)
         if case_id in self.row_of:
             return self.row_of[case_id]
-        self.row_of[case_id] = number
         self._id_in[number - 1] = case_id
+        if case_id not in self.left_out:
+            self.row_of[case_id] = number
         return None
+
+    def reach(self, number: int) -> None:
+        """There are so many data rows, whether or not each holds a case."""
+        self._id_in.extend([None] * (number - self.rows))
+        self.rows = max(self.rows, number)
 
     def at(self, number: int) -> str | None:
         """The case in data row `number` of the case source."""

@@ -151,11 +151,12 @@ class Source:
     layout: Layout = Layout()
     judge_version: str | None = None  # a column, whose every cell must be `judge_named`
     judge_named: str = ""
+    pipelines: tuple[str, ...] = ()  # those that a recorded one must be among; blank permits any
     further: Role | None = None  # judgments of a further run, not of the one that is compared
 
     def reading_hash(self) -> str:
         """How the rows are read, whatever the file is called and whoever is said to have judged."""
-        named = ("file", "judgments_of", "judge_named", "further")
+        named = ("file", "judgments_of", "judge_named", "pipelines", "further")
         read = {key: value for key, value in asdict(self).items() if key not in named}
         return value_hash(read | {"layout": asdict(self.layout) | {"files": ()}})
 

@@ -3,7 +3,7 @@
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -39,14 +39,38 @@ class Bounded(io.RawIOBase):
         return len(chunk)
 
 
+class Meter:
+    """How many bytes of some files, read one after the other, are read: of gzipped ones, as packed."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.size = 0
+        self._before: dict[Path, int] = {}
+        for path in paths:
+            self._before[path] = self.size
+            self.size += path.stat().st_size
+        self._handle: BinaryIO | None = None
+        self._start = self._done = 0
+
+    def watch(self, path: Path, handle: BinaryIO) -> None:
+        self._handle, self._start = handle, self._before[path]
+
+    @property
+    def done(self) -> int:
+        if self._handle is not None and not self._handle.closed:
+            self._done = self._start + self._handle.tell()
+        return self._done
+
+
 @contextmanager
-def opened(path: Path, name: str, problems: Problems) -> Iterator[BinaryIO]:
+def opened(path: Path, name: str, problems: Problems, meter: Meter | None = None) -> Iterator[BinaryIO]:
     """The file's bytes. A fault of the packing, met at any time while they are read, is raised at once."""
     try:
         handle: BinaryIO = path.open("rb")
     except OSError as error:
         problems.stop(Problem(f"cannot be opened: {error.strerror}", file=name))
     with handle:
+        if meter is not None:
+            meter.watch(path, handle)
         if handle.read(len(GZIP)) != GZIP:
             handle.seek(0)
             yield handle

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from judges.intake.specs import Format, Quoting
+from judges.intake.streams import Meter
 
 # Characters. A cell may hold a transcript; the limits only keep one lost quote from swallowing the machine's memory.
 CELL_LIMIT = 16 * 1024 * 1024
@@ -17,7 +18,7 @@ class Table:
 
     `rows` is the path of the list whose elements are the rows, for records that hold several; `columns` are the names
     of the columns of a file without a header; `where` are the values that a row must have to be read; `fields` are the
-    paths that are wanted of records (of delimited text every column comes).
+    paths that are wanted of records (of delimited text every column comes). `meter` watches how much of it is read.
     """
 
     path: Path
@@ -28,6 +29,7 @@ class Table:
     columns: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
+    meter: Meter | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.path.name)

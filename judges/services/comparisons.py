@@ -22,6 +22,7 @@ from judges.models import (
 )
 from judges.pair_index import pair_index_made
 from judges.progress import Progress, silent
+from judges.recorded import NOTHING_KNOWN, Intake
 from judges.selectors import pairs_of
 from judges.services.holdouts import refuse_retired
 from judges.services.runs import readings_make
@@ -71,7 +72,7 @@ def comparison_open(
     blocking_slices: list[str],
     further: Sequence[Further] = (),
     repeat_summary: str = "majority",
-    files: Sequence[dict[str, Any]] = (),
+    intake: Intake = NOTHING_KNOWN,
 ) -> Comparison:
     """Read both sides, then set them against each other. The same comparison again comes back as it is."""
     comparison = Comparison(
@@ -90,7 +91,7 @@ def comparison_open(
         blocking_slices=blocking_slices,
         repeat_summary=repeat_summary,
     )
-    summary = comparison_count(comparison, further=further, files=files)
+    summary = comparison_count(comparison, further=further, intake=intake)
     return comparison_store(comparison, summary, further=further)
 
 
@@ -99,10 +100,10 @@ def comparison_count(
     progress: Progress = silent,
     *,
     further: Sequence[Further] = (),
-    files: Sequence[dict[str, Any]] = (),
+    intake: Intake = NOTHING_KNOWN,
 ) -> Counted | None:
-    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile. `files` says
-    what became of the rows of each file.
+    """Read both sides and count the pairs, before any transaction: on SQLite, others write meanwhile. `intake` says
+    what became of the rows of the files.
 
     None where a comparison of this name is there already.
     """
@@ -117,7 +118,7 @@ def comparison_count(
         readings_make(run=run, reader=reader, progress=progress)
     known = Comparison.objects.filter(project=comparison.project, name=comparison.name)
     runs = _records(comparison, further)
-    return None if known.exists() else _counted(comparison, runs, files, progress)
+    return None if known.exists() else _counted(comparison, runs, intake, progress)
 
 
 @transaction.atomic
@@ -143,14 +144,12 @@ def comparison_store(comparison: Comparison, counted: Counted | None, *, further
     return stored
 
 
-def _counted(
-    comparison: Comparison, further: Sequence[ComparisonRun], files: Sequence[dict[str, Any]], progress: Progress
-) -> Counted:
+def _counted(comparison: Comparison, further: Sequence[ComparisonRun], intake: Intake, progress: Progress) -> Counted:
     """What pages read of a new comparison. A holdout that was read is refused here, before anything is counted."""
     if comparison.partition == Partition.HOLDOUT:
         refuse_retired(comparison.case_set, key="partition")
     pairs = list(progress("counting pairs", pairs_of(comparison)))
-    return [summary_made(comparison, pairs, further=further, files=files), pair_index_made(comparison, pairs)]
+    return [summary_made(comparison, pairs, further=further, intake=intake), pair_index_made(comparison, pairs)]
 
 
 def _records(comparison: Comparison, further: Sequence[Further]) -> list[ComparisonRun]:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from core.errors import Problem, Refused
 from core.models import Project
 from judges.intake.problems import Problems
+from judges.intake.streams import Meter
 from judges.models import (
     Artifact,
     Case,
@@ -114,8 +115,10 @@ class Load:
     def watched(self, progress: Progress) -> Progress:
         """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
 
-        def passing(what: str, rows: Iterator[Any], expected: int | None = None) -> Iterator[Any]:
-            for number, row in enumerate(progress(what, rows, expected)):
+        def passing(
+            what: str, rows: Iterator[Any], expected: int | None = None, meter: Meter | None = None
+        ) -> Iterator[Any]:
+            for number, row in enumerate(progress(what, rows, expected, meter)):
                 if number % CHUNK == 0:
                     self.touch()
                 yield row
@@ -153,9 +156,9 @@ class Load:
 
 
 @contextmanager
-def loading(*, project: Project, now: datetime) -> Iterator[Load]:
+def loading(*, project: Project, now: datetime, problems: Problems | None = None) -> Iterator[Load]:
     """A load that ends with the block: removed where it fails, and where nobody completed it."""
-    load = Load(project=project, now=now)
+    load = Load(project=project, now=now, problems=problems)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -204,6 +204,29 @@ def test_judge_version_is_held_against_the_name_under_which_the_side_is_recorded
     assert opened(change).summary.integrity["cases"] == 3
 
 
+def test_pipeline_that_the_manifest_does_not_permit_is_refused_by_name(opened: Open) -> None:
+    def permit(*names: str) -> Change:
+        def change(document: dict[str, Any]) -> None:
+            document["judges"]["candidate"]["pipelines"] = list(names)
+            document["sources"][2]["roles"]["provenance"] = {"pipeline": "model"}
+
+        return change
+
+    with pytest.raises(InputError) as caught:
+        opened(permit("nightly-7", "nightly-8"))
+    assert len(caught.value.problems) == 3
+    problem = caught.value.problems[0]
+    assert (problem.row, problem.column, problem.value, problem.allowed) == (
+        1,
+        "model",
+        "gpt-4",
+        "nightly-7, nightly-8",
+    )
+    assert problem.what == "a pipeline that the manifest does not permit for the candidate side"
+    assert not Run.objects.exists()
+    assert opened(permit("nightly-8", "gpt-4")).summary.integrity["cases"] == 3
+
+
 def test_files_with_the_same_bytes_under_two_judges_are_flagged(opened: Open, tmp_path: Path) -> None:
     (tmp_path / "copy.csv").write_bytes((tmp_path / "cases.csv").read_bytes())
 

@@ -1,11 +1,14 @@
 """An intake is all or nothing: whatever is wrong with it, whoever cancels it, and whenever its worker is killed."""
 
+import gzip
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,10 @@ from audits.synthetic import synthetic_project
 from core.errors import InputError
 from core.models import Author, Project, Role
 from core.services import operator_of
+from judges.intake.columns import read_cases
+from judges.intake.rows import CaseIndex
+from judges.intake.specs import Layout
+from judges.intake.streams import Meter
 from judges.models import (
     Artifact,
     Case,
@@ -269,6 +276,38 @@ def test_page_shows_how_many_rows_are_done_of_how_many(job: Job, lead: Author) -
     page = client.get(f"/p/alpha/jobs/{job.pk}").content.decode()
     assert "judgments of baseline: 1,250 of 5,000 rows" in page
     assert '<progress max="5000" value="1250"' in page
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_page_shows_how_much_of_the_cases_is_read_before_their_number_is_known(
+    job: Job, lead: Author, folder: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BEHAVIOUR 25."""
+    monkeypatch.setattr("audits.services.jobs.CHUNK", 500)
+    lines = [f"q{number:04},What?,{'so ' * 40}\n" for number in range(2000)]
+    content = "case_id,question,answer\n" + "".join(lines)
+    path = folder / "cases.csv"
+    path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    source = load_manifest(folder / "manifest.yaml").case_source
+    source = replace(source, file="cases.csv", format="csv", slices={}, layout=Layout(files=("cases.csv",)))
+    taken = job_take(job=job.pk, now=NOW)
+    assert taken is not None
+    meter = Meter([path])
+    client = Client()
+    client.force_login(lead.user)
+    shown = []
+    rows = read_cases(path, source, CaseIndex(), meter=meter)
+    for number, _ in enumerate(JobProgress(taken)("cases", rows, None, meter), 1):
+        if number % 500 == 0:
+            page = client.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+            shown += re.findall(r'<progress max="([0-9]+)" value="([0-9]+)"', page)
+    size = path.stat().st_size
+    assert [int(most) for most, _ in shown] == [size] * 4
+    done = [int(value) for _, value in shown]
+    assert done == sorted(done)
+    assert all(packed or abs(value / size - part) < 0.1 for value, part in zip(done, (0.25, 0.5, 0.75, 1), strict=True))
+    page = client.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+    assert f"cases: 2,000 rows, {size:,} of {size:,} bytes" in page
 
 
 # Being killed.

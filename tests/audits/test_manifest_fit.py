@@ -34,6 +34,9 @@ FIT_FAULTS = [
      "exact-label@1 has none (found 'label')"),
     (put("judges", "candidate", "reader", value={"parser": "regex@1", "pattern": "(", "mapping": "yes-no@1"}),
      "judges.candidate.reader.pattern: no pattern of RE2: missing ): ( (found '(')"),
+    (put("judges", "candidate", "pipelines", value=["nightly"]), "judges.candidate.pipelines: a source of this side's "
+     "judgments does not say by which pipeline they were made; allowed: the role provenance.pipeline in each source of "
+     "this side's judgments"),
     (put("judges", "candidate", "reader", "mapping", value="yes-no@2"), "judges.candidate.reader.mapping: no such "
      "mapping; did you mean 'yes-no@1'? (found 'yes-no@2'); allowed: yes-no@1"),
     (put("reviews", 0, "mapping", value="grades@1"), "reviews[0].mapping: no such mapping (found 'grades@1'); allowed: "

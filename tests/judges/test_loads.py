@@ -262,6 +262,7 @@ def _later(project: Project) -> tuple[CaseSet, LoadCounts]:
 
 
 def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:
+    """BEHAVIOUR 26."""
     from judges.services.texts import IncomingTexts, texts_of
 
     texts = [

@@ -36,6 +36,7 @@ def test_rows_carry_number_line_and_cells_as_written(tmp_path: Path) -> None:
 
 
 def test_cell_with_fifty_newlines_is_one_row_and_later_rows_know_their_line(tmp_path: Path) -> None:
+    """BEHAVIOUR 26."""
     long = "\n".join(f"line {n}" for n in range(51))
     source = table(tmp_path, f'id,answer\na,"{long}"\nb,x\n')
     assert list(read_rows(source)) == [
@@ -48,6 +49,7 @@ def test_cell_with_fifty_newlines_is_one_row_and_later_rows_know_their_line(tmp_
     "text", ["next\u0085line", "line\u2028separator", "a\x00b", "form\x0cfeed", "tab\there", "é 漢字"]
 )
 def test_odd_characters_are_data(tmp_path: Path, text: str) -> None:
+    """BEHAVIOUR 26."""
     assert [row.cells["answer"] for row in read_rows(table(tmp_path, f"id,answer\na,{text}\nb,x\n"))] == [text, "x"]
 
 
@@ -67,6 +69,7 @@ def test_quoting_none_keeps_quotes_and_minimal_takes_them_off(tmp_path: Path) ->
 
 
 def test_byte_order_mark_is_no_part_of_the_first_column_name(tmp_path: Path) -> None:
+    """BEHAVIOUR 26."""
     assert read_header(table(tmp_path, b"\xef\xbb\xbfid,answer\na,b\n")) == ("id", "answer")
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from audits.models import Audit, JobKind
 from audits.services.charts import change_charts_draw
 from audits.services.jobs import job_ask
-from audits.services.uploads import preview_store
+from audits.services.uploads import preview_store, refused_keep
 from audits.urls import urlpatterns
 from tests.audits.views.conftest import NOW, People, client_of
 
@@ -23,6 +23,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
     files = [SimpleUploadedFile("cases.csv", b"id,label\na,pass\n")]
     change_charts_draw(now=NOW)
     job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
+    refused_keep(job=job, lines=["file\n"], now=NOW)
     own = {
         "list": [],
         "new": [],
@@ -32,6 +33,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "calibration": [],
         "job": [job.pk],
         "job-live": [job.pk],
+        "job-refused": [job.pk],
         "chart": [audit.name, audit.looks.latest("pk").pk],
         "report": [audit.name, "html"],
         "anchors": [audit.name, "csv"],

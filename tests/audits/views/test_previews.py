@@ -138,3 +138,34 @@ def test_previews_of_earlier_days_go_when_another_comes(lead: Client, address: s
     assert send(lead).status_code == 302
     assert folder not in list((settings.VAR_DIR / "uploads").iterdir())
     assert len(list(Path(settings.VAR_DIR / "uploads").iterdir())) == 1
+
+
+def test_manifest_can_be_mended_and_tried_again_after_its_intake_was_refused(lead: Client, address: str) -> None:
+    manifest = lead.get(address).context["preview"].text.replace("new-audit", "mine")
+    lead.post(address, {"manifest": manifest.replace("project: alpha", "project: beta"), "do": "open"})
+    job = Job.objects.get()
+    job_run(job=job.pk, clock=lambda: NOW)
+    job.refresh_from_db()
+    assert job.state == JobState.REFUSED
+    assert f'href="{address}">Change the manifest and try again' in words(lead.get(f"/p/alpha/jobs/{job.pk}"))
+    kept = lead.get(address).context["preview"].text
+    assert kept == manifest.replace("project: alpha", "project: beta")
+    lead.post(address, {"manifest": manifest, "do": "open"})
+    again = Job.objects.exclude(pk=job.pk).get()
+    job_run(job=again.pk, clock=lambda: NOW)
+    again.refresh_from_db()
+    assert (again.state, again.audit.name) == (JobState.DONE, "mine")
+    assert lead.get(address).status_code == 404
+    assert "Change the manifest" not in words(lead.get(f"/p/alpha/jobs/{job.pk}"))
+
+
+def test_good_rows_of_a_preview_are_taken_where_the_page_says_so(lead: Client, project: Project) -> None:
+    address = str(send(lead, FILES | {"c_new.csv": "id,verdict\na,No\nb,No\nc,Maybe\nd,Yes\n"})["Location"])
+    page = lead.get(address)
+    assert 'name="good_rows"' in words(page)
+    lead.post(address, {"manifest": page.context["preview"].text, "do": "open", "good_rows": "on"})
+    job = Job.objects.get()
+    job_run(job=job.pk, clock=lambda: NOW)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert b",d,no case has this id," in b"".join(lead.get(f"/p/alpha/jobs/{job.pk}/refused.csv"))  # type: ignore[arg-type]

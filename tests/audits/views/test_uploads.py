@@ -1,6 +1,7 @@
 """A manifest and its files, sent by a browser: taken in by a worker, or refused with everything that is wrong."""
 
 import html
+import os
 import re
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from django.test import Client
 
 from audits.models import Audit, Job, JobState
 from audits.services.jobs import jobs_unattended
+from audits.services.uploads import refused_keep
 from audits.services.working import job_run
 from audits.synthetic import synthetic_project
 from core.bodies import whole_bodies
@@ -30,7 +32,7 @@ def sent(project: Project, tmp_path: Path) -> Path:
     return synthetic_project(tmp_path / "sent", name="from-page", project="alpha", seed="5", number=CASES).parent
 
 
-def send(client: Client, folder: Path, names: dict[str, str] | None = None) -> HttpResponse:
+def send(client: Client, folder: Path, names: dict[str, str] | None = None, **more: str) -> HttpResponse:
     """Post the form; `names` sends a file under another name."""
     manifest = (folder / "manifest.yaml").read_bytes()
     files = [
@@ -39,7 +41,7 @@ def send(client: Client, folder: Path, names: dict[str, str] | None = None) -> H
         if path.name != "manifest.yaml"
     ]
     answer: HttpResponse = client.post(
-        "/p/alpha/audits/new", {"manifest": SimpleUploadedFile("manifest.yaml", manifest), "files": files}
+        "/p/alpha/audits/new", {"manifest": SimpleUploadedFile("manifest.yaml", manifest), "files": files, **more}
     )
     return answer
 
@@ -160,6 +162,7 @@ def test_form_without_a_manifest_says_what_is_missing(lead: Client, project: Pro
 
 
 def test_upload_above_the_limit_is_refused_with_limit_and_size(lead: Client, sent: Path, settings: object) -> None:
+    """BEHAVIOUR 25."""
     settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
     answer = send(lead, sent)
     text = answer.content.decode()
@@ -177,6 +180,7 @@ def test_upload_without_the_token_is_refused(people: People, sent: Path) -> None
 
 
 def test_broken_body_stores_nothing(lead: Client, project: Project) -> None:
+    """BEHAVIOUR 25."""
     body = b'--b\r\nContent-Disposition: form-data; name="manifest"; filename="m.yaml"\r\n\r\nmigration_id: x'
     answer = lead.generic("POST", "/p/alpha/audits/new", BytesIO(body).read(), "multipart/form-data; boundary=b")
     assert answer.status_code in (302, 400, 422)
@@ -232,7 +236,7 @@ def sent_raw(client: Client, body: bytes, announced: int) -> int:
 
 @pytest.mark.parametrize("cut", [0, 1, 40, 100])
 def test_body_that_ends_before_its_announced_length_leaves_nothing(lead: Client, project: Project, cut: int) -> None:
-    """Cut between two rows, a file looks whole: only the announced length tells."""
+    """BEHAVIOUR 25. Cut between two rows, a file looks whole: only the announced length tells."""
     rows = "".join(f"c{n},Yes\r\n" for n in range(50))
     parts = [
         f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="{file}"\r\n\r\n{text}\r\n'
@@ -245,6 +249,7 @@ def test_body_that_ends_before_its_announced_length_leaves_nothing(lead: Client,
 
 
 def test_command_says_the_limit_in_the_words_of_the_page(lead: Client, sent: Path, settings: object) -> None:
+    """BEHAVIOUR 25."""
     settings.UPLOAD_LIMIT = 1000  # type: ignore[attr-defined]
     page = html.unescape(send(lead, sent).content.decode())
     with pytest.raises(CommandError) as refused:
@@ -254,3 +259,44 @@ def test_command_says_the_limit_in_the_words_of_the_page(lead: Client, sent: Pat
     words = re.compile(r"the upload is too large \(found '[\d,]+ bytes'\); allowed: at most 1,000 bytes")
     assert (words.search(page) is not None, words.fullmatch(str(refused.value)) is not None) == (True, True)
     assert (refused.value.returncode, Audit.objects.count(), CaseSet.objects.count()) == (2, 0, 0)
+
+
+def spoil_a_row(sent: Path) -> None:
+    lines = (sent / "candidate.csv").read_text().splitlines(keepends=True)
+    (sent / "candidate.csv").write_text("".join(lines) + "nobody" + "," * lines[0].count(",") + "\n")
+
+
+def test_good_rows_are_taken_where_the_form_says_so_and_the_others_can_be_downloaded(lead: Client, sent: Path) -> None:
+    spoil_a_row(sent)
+    assert 'name="good_rows"' in lead.get("/p/alpha/audits/new").content.decode()
+    send(lead, sent, good_rows="on")
+    job = run(Job.objects.get())
+    assert (job.state, kept_files()) == (JobState.DONE, [])
+    page = lead.get(f"/p/alpha/jobs/{job.pk}").content.decode()
+    assert f'href="/p/alpha/jobs/{job.pk}/refused.csv"' in page
+    assert "HX-Redirect" not in lead.get(f"/p/alpha/jobs/{job.pk}/live?seen=before")
+    answer = lead.get(f"/p/alpha/jobs/{job.pk}/refused.csv")
+    assert answer["Content-Disposition"] == 'attachment; filename="refused.csv"'
+    assert b"".join(answer).decode() == (  # type: ignore[arg-type]
+        "file,row,column,value,why,accepted\n"
+        f"candidate.csv,{CASES + 1},case_id,nobody,no case has this id,an id of the case source\n"
+    )
+
+
+def test_form_that_does_not_say_so_refuses_all_and_leaves_no_list(lead: Client, sent: Path) -> None:
+    spoil_a_row(sent)
+    send(lead, sent)
+    job = run(Job.objects.get())
+    assert job.state == JobState.REFUSED
+    assert lead.get(f"/p/alpha/jobs/{job.pk}/refused.csv").status_code == 404
+
+
+def test_lists_of_refused_rows_go_after_a_month(lead: Client, sent: Path) -> None:
+    earlier = settings.VAR_DIR / "refused" / "0.csv"
+    for age, there in ((29, True), (31, False)):
+        earlier.parent.mkdir(exist_ok=True, parents=True)
+        earlier.write_text("file\n")
+        then = NOW.timestamp() - age * 24 * 60 * 60
+        os.utime(earlier, (then, then))
+        refused_keep(job=Job(pk=1), lines=["file\n"], now=NOW)
+        assert earlier.exists() is there
