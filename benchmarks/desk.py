@@ -2,7 +2,8 @@
 
     python -m benchmarks.desk --quick                 2,000 cases, a minute, to see that it works
     python -m benchmarks.desk                         100,000 cases, of which the reviewer has answered 20,000
-    python -m benchmarks.desk --lengths               queues of 1,000 and 1,000,000, and behind 50,000 own answers
+    python -m benchmarks.desk --lengths               queues of 1,000 and 1,000,000, and behind 50,000 own answers,
+                                                      asked in turn, so that what else the machine does meets all alike
     python -m benchmarks.desk --people 20             that many at once for 60 s, and what is stored then
 
 Add `--postgres` for a temporary PostgreSQL instead of the embedded SQLite. Each makes a world in a folder of its own,
@@ -10,7 +11,8 @@ in which what one reviewer has answered waits for a second person, starts the we
 over kept connections, from a process of its own. A complete review is one request: it stores the answer and brings
 the next case. Times are milliseconds to the end of the answer. `raw` is what the same database takes in a loop without
 any web: find the next open slot, close it, insert a review and its label, commit. `bare` is a view of Django that asks
-the database for nothing but 1, served and asked in the same way.
+the database for nothing but 1, served and asked in the same way. The processor's time for each request says, on a
+machine that does other work too, what an idle one would do.
 """
 
 import argparse
@@ -50,16 +52,22 @@ def main() -> None:
     seconds = options.seconds / 10 if options.quick else options.seconds
     cases = QUICK if options.quick else options.cases
     if options.lengths:
-        for items, own in LENGTHS:
-            apart(options.postgres, lengths, items, own)
+        lengths(options.postgres)
     elif options.people:
         apart(options.postgres, crowd, options.people, 3 * seconds)
     else:
         apart(options.postgres, everything, cases, options.answered, seconds)
 
 
-def apart(postgres: bool, work: Callable[..., None], *arguments: float) -> None:
+def apart(postgres: bool, work: Callable[..., None], *arguments: Any) -> None:
     """Do the work in a process, a folder and a database of its own."""
+    with _apart(postgres, work, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def _apart(postgres: bool, work: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """The same, while the block runs; it ends when both have ended."""
     with contextlib.ExitStack() as stack:
         os.environ["TERTIUM_VAR"] = stack.enter_context(tempfile.TemporaryDirectory())
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -69,12 +77,13 @@ def apart(postgres: bool, work: Callable[..., None], *arguments: float) -> None:
             os.environ["DATABASE_URL"] = stack.enter_context(temporary_postgres())
         process = multiprocessing.get_context("spawn").Process(target=_begin, args=(work, arguments))
         process.start()
+        yield
         process.join()
         if process.exitcode:
             raise SystemExit(process.exitcode)
 
 
-def _begin(work: Callable[..., None], arguments: tuple[float, ...]) -> None:
+def _begin(work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     import django
 
     django.setup()
@@ -83,23 +92,40 @@ def _begin(work: Callable[..., None], arguments: tuple[float, ...]) -> None:
 
 def everything(cases: int, answered: float, seconds: float) -> None:
     sessions = prepare(cases, int(cases * answered), people=1 + max(CLIENTS))
-    with served() as port:
+    with served() as (port, server):
         pages(port, sessions[0])
-        for clients in CLIENTS:
-            report(f"review, {clients} at once", at_once(port, sessions[1 : 1 + clients], seconds, _review), seconds)
-        for clients in CLIENTS:
-            report(f"bare, {clients} at once", at_once(port, sessions[1 : 1 + clients], seconds, _bare), seconds)
+        for what, ask in (("review", _review), ("bare", _bare)):
+            for clients in CLIENTS:
+                before = spent(server)
+                times = at_once(port, sessions[1 : 1 + clients], seconds, ask)
+                report(f"{what}, {clients} at once", times, seconds)
+                print(f"{'':<26} {1000 * (spent(server) - before) / len(times):.1f} ms of processor for each")
     report("raw, 1 at once", raw(seconds), seconds)
 
 
-def lengths(items: int, own: int) -> None:
-    sessions = prepare(items, own, people=1)
-    with served() as port:
-        browser = Browser(port, sessions[0])
-        browser.ask("GET", "/p/bench/review")
-        for _ in range(10):
-            browser.review()
-        report(f"{items:,} items, {own:,} own", [browser.review() for _ in range(5 * ROUNDS)])
+def lengths(postgres: bool) -> None:
+    """Worlds of several sizes side by side, one answer in each in turn."""
+    with contextlib.ExitStack() as stack:
+        browsers = []
+        for items, own in LENGTHS:
+            here, there = multiprocessing.Pipe()
+            stack.enter_context(_apart(postgres, world, there, items, own))
+            stack.callback(here.send, "enough")
+            there.close()
+            browsers.append(Browser(*here.recv()))
+        for browser in browsers:
+            browser.ask("GET", "/p/bench/review")
+        rounds = [[browser.review() for browser in browsers] for _ in range(10 + 5 * ROUNDS)][10:]
+    for (items, own), times in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
+        report(f"{items:,} items, {own:,} own", list(times))
+
+
+def world(line: Any, items: int, own: int) -> None:
+    """One of them, served until it is enough."""
+    (session,) = prepare(items, own, people=1)
+    with served() as (port, _):
+        line.send((port, session))
+        line.recv()
 
 
 def crowd(people: int, seconds: float) -> None:
@@ -109,7 +135,7 @@ def crowd(people: int, seconds: float) -> None:
     from adjudication.models import Lease, LeaseEnd, Review
 
     sessions = prepare(20_000, 0, people=people, answers=1)
-    with served() as port:
+    with served() as (port, _):
         times = at_once(port, sessions, seconds, _review)
     report(f"review, {people} at once", times, seconds)
     stored = Review.objects.count()
@@ -215,8 +241,8 @@ def multiply(cursor: Any, first: int, last: int, answers: int) -> None:
 
 
 @contextlib.contextmanager
-def served() -> Iterator[int]:
-    """The port of a web server like that of `make run`."""
+def served() -> Iterator[tuple[int, int]]:
+    """The port of a web server like that of `make run`, and the id of the process whose children answer."""
     from config.embedded import await_web, embedded_broker, embedded_web
 
     var = Path(os.environ["TERTIUM_VAR"])
@@ -225,7 +251,14 @@ def served() -> Iterator[int]:
         port = int(probe.getsockname()[1])
     with embedded_broker(var) as broker, embedded_web(var, port=port, environment={"REDIS_URL": broker}) as web:
         await_web(var, web, port)
-        yield port
+        yield port, web.pid
+
+
+def spent(server: int) -> float:
+    """Seconds of processor that its children have used so far (Linux)."""
+    workers = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    ticks = [Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13] for pid in workers]
+    return sum(int(tick) for both in ticks for tick in both) / os.sysconf("SC_CLK_TCK")
 
 
 def pages(port: int, session: str) -> None:
@@ -334,8 +367,13 @@ class Browser:
                 "HX-Request": "true",
             }
         began = time.perf_counter()
-        self.line.request(method, path, urlencode(data) if data is not None else None, headers)
-        answer = self.line.getresponse()
+        try:
+            self.line.request(method, path, urlencode(data) if data is not None else None, headers)
+            answer = self.line.getresponse()
+        except ConnectionError:  # a kept connection that the server has closed meanwhile: a browser opens another
+            self.line.close()
+            self.line.request(method, path, urlencode(data) if data is not None else None, headers)
+            answer = self.line.getresponse()
         body = answer.read()
         took = time.perf_counter() - began
         assert answer.status in (200, 204), (answer.status, body[:300])

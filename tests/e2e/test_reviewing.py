@@ -298,6 +298,7 @@ def test_first_key_after_a_dialog_acts(project: Project, ann: Author, open_as: O
         case(page, number)
         press(page, "2", "?")
         expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_in_viewport()
         press(page, "1")
         press(page, "Escape", "Enter")
     case(page, 6)
@@ -458,21 +459,27 @@ def test_without_script_a_case_is_graded_by_forms_alone(project: Project, ann: A
     assert labels() == ["pass"]
 
 
+def busyness() -> float:
+    """How many times its own time 20 ms of work takes now: 1 on an idle machine."""
+    began, own = time.perf_counter(), time.thread_time()
+    while time.thread_time() < own + 0.02:
+        pass
+    return (time.perf_counter() - began) / 0.02
+
+
 def test_next_case_is_there_under_400_ms_though_every_request_takes_300(
     project: Project, ann: Author, open_as: Open
 ) -> None:
     """The median from the key to the next case, over 50 cases, each by one request. Where other work keeps the machine
-    so busy that the server takes more than 100 ms, more is allowed in the same proportion."""
+    busy, more is allowed in that proportion: a slow desk alone is no excuse."""
     factories.make_queue(project, 51)
     page = open_as(ann, REVIEW)
-    served = []
+    sent: list[str] = []
 
     def slowly(route: Route) -> None:
         time.sleep(0.3)
-        began = time.perf_counter()
-        answer = route.fetch()
-        served.append(1000 * (time.perf_counter() - began))
-        route.fulfill(response=answer)
+        sent.append(route.request.method)
+        route.continue_()
 
     page.route(re.compile("/review"), slowly)
     page.evaluate(
@@ -491,11 +498,14 @@ def test_next_case_is_there_under_400_ms_though_every_request_takes_300(
             }, true);
         }"""
     )
+    busy = []
     for number in range(1, 51):
         case(page, number)
+        busy.append(busyness())
         press(page, "2", "Enter")
     case(page, 51)
     waits = page.evaluate("window.waits")
-    assert len(waits) == len(served) == 50
-    assert 300 < median(waits) < 400 * max(1, median(served) / 100)
+    assert (len(waits), sent) == (50, ["POST"] * 50)
+    print(f"median to the next case {median(waits):.0f} ms; work takes {median(busy):.2f} times its own time")
+    assert 300 < median(waits) < 400 * median(busy)
     assert labels() == ["pass"] * 50
