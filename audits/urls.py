@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.views import calibration, exports, jobs, lists, monitor, pages, pairs, previews, uploads
+from audits.views import calibration, diagnoses, exports, jobs, lists, monitor, pages, pairs, previews, uploads
 
 app_name = "audits"
 
@@ -20,6 +20,7 @@ urlpatterns = [
     path("audits/<path:name>/pairs", pairs.pairs, name="pairs"),
     path("audits/<path:name>/pairs/caches", pairs.caches, name="caches"),
     path("audits/<path:name>/pairs/readers", pairs.readers, name="readers"),
+    path("audits/<path:name>/diagnose", diagnoses.diagnose, name="diagnose"),
     path("audits/<path:name>/holdout", pairs.holdout, name="holdout"),
     path("audits/<path:name>/changes.svg", pages.changes, name="changes"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),

@@ -47,6 +47,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:pairs": LEADING,
     "audits:caches": LEADING,
     "audits:readers": LEADING,
+    "audits:diagnose": LEADING,
     "audits:holdout": LEADING,
     "audits:changes": LEADING,
     "audits:plan": LEADING,

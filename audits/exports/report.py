@@ -11,6 +11,7 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from adjudication.models import Review
+from audits.diagnoses import DiagnosisCounts, diagnosis_counts
 from audits.exports.charts import CHANGES_TITLE, CHART_TITLE, change_chart, evenly, width_curve
 from audits.exports.comparison import change_rows, comparison_tables
 from audits.exports.pool import estimate_command, pool_write
@@ -66,6 +67,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "progress": progress.as_dict(),
         "settled_how": dict(settled_how(audit)),
         "labelled_by": dict(labelled_by(audit)),
+        "diagnoses": diagnosis_counts(audit).as_dict(),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
@@ -109,6 +111,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
             "progress": progress,
             "double_review_share": audit.review["double_review_share"],
             "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
+            "diagnosis_words": DiagnosisCounts(**data["diagnoses"]).words,
             "settled_how": list(data["settled_how"].items()),
             "labelled_by": list(data["labelled_by"].items()),
             "simulated": AuthorKind.SIMULATED in data["labelled_by"],

@@ -1,4 +1,5 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
+from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
 from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookChart
@@ -9,6 +10,8 @@ __all__ = [
     "Cell",
     "ChangeChart",
     "ColumnCheck",
+    "Diagnosis",
+    "DiagnosisKind",
     "DraftSizing",
     "Draw",
     "Frame",

@@ -21,6 +21,7 @@ PATHS = (
     "monitor",
     "monitor/live",
     "looks",
+    "diagnose",
     "results",
 )
 FILES = ("report.html", "report.json", "anchors.csv")
