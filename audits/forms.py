@@ -90,3 +90,12 @@ class DiagnosisForm(forms.Form):
     code = forms.CharField(required=False)
     kind = forms.CharField(required=False)
     words = forms.CharField(required=False)
+
+
+class SignOffForm(forms.Form):
+    """A sign-off as it was sent: what may be signed, the service knows."""
+
+    seen = forms.IntegerField(min_value=0)
+    kind = forms.CharField(required=False)
+    words = forms.CharField(required=False)
+    override = forms.CharField(required=False)

@@ -34,6 +34,7 @@ TABS = [
     ("Plan", "plan"),
     ("Monitor", "monitor"),
     (DIAGNOSE, "diagnose"),
+    ("Verdict", "verdict"),
     ("Results", "results"),
 ]
 SHOWN_VALUES = 50

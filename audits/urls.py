@@ -1,6 +1,18 @@
 from django.urls import path
 
-from audits.views import calibration, diagnoses, exports, jobs, lists, monitor, pages, pairs, previews, uploads
+from audits.views import (
+    calibration,
+    diagnoses,
+    exports,
+    jobs,
+    lists,
+    monitor,
+    pages,
+    pairs,
+    previews,
+    uploads,
+    verdicts,
+)
 
 app_name = "audits"
 
@@ -30,6 +42,7 @@ urlpatterns = [
     path("audits/<path:name>/monitor/live", monitor.monitor_live, name="monitor-live"),
     path("audits/<path:name>/looks", monitor.looks, name="looks"),
     path("audits/<path:name>/chart-<int:look>.svg", monitor.chart, name="chart"),
+    path("audits/<path:name>/verdict", verdicts.verdict, name="verdict"),
     path("audits/<path:name>/results", pages.results, name="results"),
     path("audits/<path:name>/report.<str:kind>", exports.report, name="report"),
     path("audits/<path:name>/anchors.<str:kind>", exports.anchors, name="anchors"),

@@ -57,6 +57,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:monitor-live": LEADING,
     "audits:looks": LEADING,
     "audits:chart": LEADING,
+    "audits:verdict": LEADING,
     "audits:results": LEADING,
     "audits:report": LEADING,
     "audits:anchors": LEADING,

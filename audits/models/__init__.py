@@ -3,6 +3,7 @@ from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
 from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookChart
+from audits.models.signoffs import SignOff, SignOffKind
 
 __all__ = [
     "Audit",
@@ -21,6 +22,8 @@ __all__ = [
     "Look",
     "LookChart",
     "Registration",
+    "SignOff",
+    "SignOffKind",
     "Stratum",
     "StratumKind",
 ]

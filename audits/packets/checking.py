@@ -14,7 +14,9 @@ from typing import Any
 from audits.diagnoses import counts_of, differs
 from audits.exports.wording import conclusion
 from audits.frames import frame_bytes, score_of
+from audits.gate import Evidence, RuleState, cutover_written, gate_of
 from audits.models import DiagnosisKind
+from audits.outcomes import Outcome, outcome_of
 from audits.packets.archive import Archive
 from audits.packets.contents import (
     ANCHORS_CSV,
@@ -292,6 +294,44 @@ def _diagnoses(packet: Packet, check: Check) -> None:
     check.same(packet.json(REPORT_JSON)["diagnoses"], counts.as_dict(), "report.diagnoses")
 
 
+def _gate(packet: Packet, check: Check) -> None:
+    """The rules of the manifest, held to the last look, the decisions and the pairs; and what was signed."""
+    facts, report = packet.facts, packet.json(REPORT_JSON)
+    labels = packet.registrations[max(packet.registrations)]
+    evidence = Evidence(
+        plan=facts["plan"],
+        drawn=sum(labels.values()),
+        result=packet.looks[-1]["result"] if packet.looks else None,
+        blocking_slices=bool(facts["blocking_slices"]),
+        blocking=_blocking_outcomes(packet),
+        integrity=integrity_of(packet.comparison, packet.pairs).as_dict(),
+    )
+    found = [asdict(one) for one in gate_of(cutover_written(packet.archive.text(MANIFEST)).gate, evidence)]
+    check.same(facts["gate"], found, "gate")
+    check.same(report["gate"], found, "report.gate")
+    check.same(report["sign_offs"], facts["sign_offs"], "report.sign_offs")
+    for place, one in enumerate(facts["sign_offs"]):
+        check.same(one["n"], place + 1, f"sign_offs[{place}].n")
+        unmet = one["kind"] == "cutover" and any(rule["state"] != RuleState.MET for rule in one["gate"])
+        check.same(one["overridden"], unmet, f"sign_offs[{place}].overridden")
+        check.same(bool(one["override"]), unmet, f"sign_offs[{place}].override")
+
+
+def _blocking_outcomes(packet: Packet) -> dict[str, int]:
+    labels = {(line.case_id, line.case_version): packet.labels(line) for line in packet.settlements}
+    counts = Counter(
+        outcome_of(
+            pair.verdicts,
+            labels.get((pair.case_id, pair.case_version)),
+            is_swap=packet.is_swap,
+            scale=packet.scale,
+        )
+        for pair in packet.pairs
+        if is_blocking(packet.comparison, pair)
+    )
+    return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
+
+
 def _report(packet: Packet, check: Check) -> None:
     """What the report states is what the packet's other files state; its conclusion follows from the last look."""
     report, looks = packet.json(REPORT_JSON), packet.looks
@@ -331,5 +371,6 @@ CHECKS: dict[str, Callable[[Packet, Check], None]] = {
     LOOKS: _looks,
     "anchors": _anchors,
     "diagnoses": _diagnoses,
+    "gate": _gate,
     "report": _report,
 }

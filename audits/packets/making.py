@@ -40,6 +40,7 @@ from audits.packets.contents import (
 )
 from audits.packets.pairs import PAIR_COLUMNS, pair_row
 from audits.selectors import looks_of, require_registered
+from audits.verdicts import gate_dicts, gate_now, sign_off_dicts
 from core.identity import canonical_json
 from core.models import Author
 from core.version import VERSION
@@ -124,6 +125,8 @@ def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
             }
             for one in audit.registrations.select_related("actor").order_by("n")
         ],
+        "gate": gate_dicts(gate_now(audit)),
+        "sign_offs": sign_off_dicts(audit),
         "strata": list(audit.strata.order_by("name").values("name", "kind", "size")),
     }
 

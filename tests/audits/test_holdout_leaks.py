@@ -118,6 +118,7 @@ COMMANDS: dict[str, list[str]] = {
     "export_sample": ["FOLDER/sample.csv"],
     "diagnose_pairs": [],
     "diagnose": [],
+    "verdict": [],
     "cache_audit": [],
     "compare_readers": ["--side=candidate", "--parser=last-digit@1"],
 }

@@ -22,6 +22,7 @@ PATHS = (
     "monitor/live",
     "looks",
     "diagnose",
+    "verdict",
     "results",
 )
 FILES = ("report.html", "report.json", "anchors.csv")
