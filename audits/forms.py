@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django import forms
+
 from audits.manifest.checks import Document
 from audits.manifest.document import at, mapping_at, text_at
 from audits.manifest.presets import expanded
@@ -78,3 +80,22 @@ def _choose_target(document: Document, name: str, raw: str, label: str) -> bool:
     else:
         del table[raw]
     return True
+
+
+class DiagnosisForm(forms.Form):
+    """Which case, and what is said of it: what may be said, the service knows."""
+
+    case = forms.IntegerField(min_value=1, max_value=2**63 - 1)
+    revision = forms.IntegerField(min_value=0)
+    code = forms.CharField(required=False)
+    kind = forms.CharField(required=False)
+    words = forms.CharField(required=False)
+
+
+class SignOffForm(forms.Form):
+    """A sign-off as it was sent: what may be signed, the service knows."""
+
+    seen = forms.IntegerField(min_value=0)
+    kind = forms.CharField(required=False)
+    words = forms.CharField(required=False)
+    override = forms.CharField(required=False)

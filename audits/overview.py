@@ -9,8 +9,8 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
 from adjudication.models import Item, ItemState
-from audits.exports.wording import KINDS, interval_words
-from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration
+from audits.exports.wording import KINDS, interval_words, official_words
+from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration, SignOff, SignOffKind
 from audits.plans import has_stopped
 from audits.selectors import is_closed
 from audits.services.jobs import OPEN
@@ -41,6 +41,7 @@ class Standing:
     passed: bool = True
     drawable: bool = True
     job: Job | None = None
+    change: SignOff | None = None
 
     @property
     def kind_words(self) -> str:
@@ -53,6 +54,10 @@ class Standing:
     @property
     def interval_words(self) -> str:
         return interval_words(self.look.result) if self.look else "no look yet"
+
+    @property
+    def official_words(self) -> str:
+        return official_words(self.change)
 
     @property
     def url(self) -> str:
@@ -129,6 +134,8 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
     jobs = {job.audit_id: job for job in Job.objects.filter(audit__in=audits, state__in=OPEN)}
     drafts = [audit for audit in audits if audit.state == AuditState.DRAFT]
     failing, undrawable = _failing(drafts), _undrawable(drafts)
+    changed = SignOff.objects.filter(audit__in=audits, kind__in=[SignOffKind.CUTOVER, SignOffKind.ROLLBACK])
+    changes = {one.audit_id: one for one in changed.select_related("actor").order_by("n")}
     settled = dict(
         Item.objects.filter(queue__audit__in=audits, state=ItemState.SETTLED, rank__isnull=False)
         .values_list("queue__audit")
@@ -143,6 +150,7 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
             passed=audit.pk not in failing,
             drawable=audit.pk not in undrawable,
             job=jobs.get(audit.pk),
+            change=changes.get(audit.pk),
         )
         for audit in audits
     ]

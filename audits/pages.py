@@ -26,13 +26,16 @@ from judges.holdouts import holdout_of
 from judges.integrity import LISTED
 from judges.summaries import summary_of
 
-PAIRS = "Pairs"
+PAIRS, DIAGNOSE = "Pairs", "Diagnose"
+NAMING_CASES = (PAIRS, DIAGNOSE)
 TABS = [
     ("Integrity", "integrity"),
     ("Transitions", "transitions"),
     (PAIRS, "pairs"),
     ("Plan", "plan"),
     ("Monitor", "monitor"),
+    (DIAGNOSE, "diagnose"),
+    ("Verdict", "verdict"),
     ("Results", "results"),
 ]
 SHOWN_VALUES = 50
@@ -42,7 +45,7 @@ LATE = 5  # seconds after which a job that nobody took says so
 def audit_context(audit: Audit, current: str, standing: Standing | None = None) -> dict[str, Any]:
     """What stands around every page of an audit."""
     holdout = holdout_of(audit.comparison)
-    shown = [tab for tab in TABS if tab[0] != PAIRS or not (holdout and holdout.sealed)]
+    shown = [tab for tab in TABS if tab[0] not in NAMING_CASES or not (holdout and holdout.sealed)]
     return {
         "audit": audit,
         "standing": standing or standing_of(audit),

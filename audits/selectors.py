@@ -9,6 +9,7 @@ from django.db.models.fields.json import KT
 
 from adjudication.models import ItemState, Label, Queue, Reference, Settlement, SlotKind
 from audits.models import Audit, AuditState, Look
+from audits.outcomes import best_label
 from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
 from judges.selectors import pairs_of
@@ -51,7 +52,7 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    comparison, best = audit.comparison, _best_label(audit)
+    comparison, best = audit.comparison, best_label(audit.rubric.values)
     old_system, new_system = comparison.old_run.system_version_id, comparison.new_run.system_version_id
     verdicts = _verdicts_by_case(audit)
     counts: Counter[str] = Counter()
@@ -79,12 +80,6 @@ def _verdicts_by_case(audit: Audit) -> dict[int, tuple[str, str]]:
 
 def _cell_name(old: bool, new: bool) -> str:
     return CELL_NAMES[0 if old and new else 1 if old else 2 if new else 3]
-
-
-def _best_label(audit: Audit) -> str:
-    """The label of the highest value; on a nominal scale the last one."""
-    values = {label: value for label, value in audit.rubric.values.items() if value is not None}
-    return max(values, key=lambda label: values[label]) if values else audit.rubric.labels[-1]
 
 
 def standing_settlements(audit: Audit) -> QuerySet[Settlement]:

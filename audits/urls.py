@@ -1,6 +1,18 @@
 from django.urls import path
 
-from audits.views import calibration, exports, jobs, lists, monitor, pages, pairs, previews, uploads
+from audits.views import (
+    calibration,
+    diagnoses,
+    exports,
+    jobs,
+    lists,
+    monitor,
+    pages,
+    pairs,
+    previews,
+    uploads,
+    verdicts,
+)
 
 app_name = "audits"
 
@@ -21,6 +33,7 @@ urlpatterns = [
     path("audits/<path:name>/pairs", pairs.pairs, name="pairs"),
     path("audits/<path:name>/pairs/caches", pairs.caches, name="caches"),
     path("audits/<path:name>/pairs/readers", pairs.readers, name="readers"),
+    path("audits/<path:name>/diagnose", diagnoses.diagnose, name="diagnose"),
     path("audits/<path:name>/holdout", pairs.holdout, name="holdout"),
     path("audits/<path:name>/changes.svg", pages.changes, name="changes"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),
@@ -30,6 +43,7 @@ urlpatterns = [
     path("audits/<path:name>/monitor/live", monitor.monitor_live, name="monitor-live"),
     path("audits/<path:name>/looks", monitor.looks, name="looks"),
     path("audits/<path:name>/chart-<int:look>.svg", monitor.chart, name="chart"),
+    path("audits/<path:name>/verdict", verdicts.verdict, name="verdict"),
     path("audits/<path:name>/results", pages.results, name="results"),
     path("audits/<path:name>/report.<str:kind>", exports.report, name="report"),
     path("audits/<path:name>/anchors.<str:kind>", exports.anchors, name="anchors"),

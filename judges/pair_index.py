@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from judges.models import Comparison, Judgment, PairIndex, ProvenanceMark, Run
 from judges.pairing import Pair, PairState
 from judges.selectors import pairs_of
+from judges.transitions import is_blocking
 
 DOUBTFUL = (ProvenanceMark.CONTRADICTED.value, ProvenanceMark.UNVERIFIED.value)
 MARKS = tuple(f"{side} {mark}" for mark in DOUBTFUL for side in ("old", "new"))
 STATES = tuple(state.value for state in PairState)
+BLOCKING = "blocking transition"
 KEY = "<i8"
 
 Keys = NDArray[np.int64]
@@ -26,9 +28,11 @@ Caches = dict[str, list[dict[str, Any]]]  # side -> {"cache", "provenance", "jud
 
 def pair_index_made(comparison: Comparison, pairs: Iterable[Pair]) -> PairIndex:
     """From the pairs in the order of their cases, and not stored."""
-    found: dict[str, list[int]] = defaultdict(list)
+    found: dict[str, list[int]] = defaultdict(list, {BLOCKING: []})
     for pair in pairs:
         found[pair.state].append(pair.case_pk)
+        if is_blocking(comparison, pair):
+            found[BLOCKING].append(pair.case_pk)
         if pair.old is not None and pair.old.provenance in DOUBTFUL:
             found[f"old {pair.old.provenance}"].append(pair.case_pk)
         if pair.new is not None and pair.new.provenance in DOUBTFUL:
@@ -43,9 +47,11 @@ def pair_index_made(comparison: Comparison, pairs: Iterable[Pair]) -> PairIndex:
 
 
 def pair_index_of(comparison: Comparison) -> PairIndex:
-    """As stored; found anew for a comparison from before indexes were stored."""
+    """As stored; found anew for a comparison from before indexes were stored, or held all of this."""
     stored = PairIndex.objects.filter(comparison=comparison).first()
-    return stored or pair_index_made(comparison, pairs_of(comparison))
+    if stored is not None and BLOCKING in json.loads(stored.cases_text):
+        return stored
+    return pair_index_made(comparison, pairs_of(comparison))
 
 
 def cases_found(index: PairIndex, keys: Sequence[str]) -> Keys:

@@ -65,9 +65,17 @@ def transitions_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) 
         for name in comparison.slices:
             value = pair.slices.get(name, "")
             report.slices[name].setdefault(value, Matrix()).counts[move] += 1
-        if move[0] != move[1] and (hit := blocking_slice(comparison.blocking_slices, pair.slices)):
+        if is_blocking(comparison, pair):
+            hit = blocking_slice(comparison.blocking_slices, pair.slices)
             report.blocking.append({"slice": hit, "case_id": pair.case_id, "old": move[0], "new": move[1]})
     return report
+
+
+def is_blocking(comparison: Comparison, pair: Pair) -> bool:
+    """Whether the verdict of an eligible pair changed in a blocking slice."""
+    if not comparison.blocking_slices or not pair.eligible or pair.verdicts[0] == pair.verdicts[1]:
+        return False
+    return bool(blocking_slice(comparison.blocking_slices, pair.slices))
 
 
 def blocking_slice(blocking: Iterable[str], slices: dict[str, str]) -> str:

@@ -5,11 +5,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from adjudication.models import Item, Lease, Queue, QueuePurpose, Review
+from adjudication.models import Item, Lease, Queue, QueuePurpose, Review, SettlementHow
 from adjudication.services.calibrating import KnownCase, calibration_fix, known_cases_add
 from adjudication.services.leases import slot_claim
 from adjudication.services.queues import NewItem, items_add, queue_open
 from adjudication.services.reviews import review_submit
+from adjudication.services.settlements import item_settle
 from audits.manifest.specs import PlanSpec, ReviewSpec
 from audits.models import Audit
 from core.identity import text_hash
@@ -329,3 +330,19 @@ def make_known_set(
 
 def calibrate(queue: Queue, *, practice: str = "", anchors: str = "", every: int | None = None) -> None:
     calibration_fix(queue=queue, practice=practice, anchors=anchors, every=every, now=NOW)
+
+
+def settle(queue: Queue, case_id: str, *labels: str | None) -> None:
+    """Decide on a case without a reviewer: one label for every artifact, or one each, the old version's first."""
+    item = item_of(queue, case_id)
+    artifacts = list(item.shown.order_by("artifact").values_list("artifact", flat=True))
+    given = labels if len(labels) > 1 else (labels or ("pass",)) * len(artifacts)
+    decision = dict(zip(artifacts, given, strict=True))
+    item_settle(item=item, how=SettlementHow.SINGLE, decision=decision, actor=operator_of(queue.project), now=NOW)
+
+
+def add_outside_sample(audit: Audit, case_id: str) -> None:
+    """An item of the audit's queue that nobody drew, as an import with labels for all cases makes it."""
+    case = audit.comparison.case_set.cases.get(case_id=case_id)
+    artifacts = tuple(case.artifacts.order_by("pk").values_list("pk", flat=True))
+    items_add(queue=audit.queue, items=[NewItem(case.pk, artifacts, None)])

@@ -11,10 +11,20 @@ from django.db.models import Count
 from django.template.loader import render_to_string
 
 from adjudication.models import Review
+from audits.diagnoses import DiagnosisCounts, diagnosis_counts
 from audits.exports.charts import CHANGES_TITLE, CHART_TITLE, change_chart, evenly, width_curve
 from audits.exports.comparison import change_rows, comparison_tables
 from audits.exports.pool import estimate_command, pool_write
-from audits.exports.wording import KINDS, POLICIES, conclusion, gain_words, interval_words, remaining_words
+from audits.exports.wording import (
+    KINDS,
+    POLICIES,
+    conclusion,
+    gain_words,
+    interval_words,
+    official_words,
+    remaining_words,
+)
+from audits.gate import NO_GATE
 from audits.models import Audit, AuditState, Frame, Look
 from audits.plans import half_width_of
 from audits.progress import Progress, progress_of
@@ -27,6 +37,7 @@ from audits.selectors import (
     reviewer_agreement,
     standing_settlements,
 )
+from audits.verdicts import gate_dicts, gate_now, official_change, sign_off_dicts, sign_offs_of
 from core.models import AuthorKind
 from core.version import VERSION
 from judges.holdouts import holdout_of, is_sealed
@@ -66,6 +77,10 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "progress": progress.as_dict(),
         "settled_how": dict(settled_how(audit)),
         "labelled_by": dict(labelled_by(audit)),
+        "diagnoses": diagnosis_counts(audit).as_dict(),
+        "gate": gate_dicts(gate_now(audit)),
+        "sign_offs": sign_off_dicts(audit),
+        "official": official_words(official_change(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
         "remaining": look.remaining if look else None,
@@ -109,6 +124,9 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
             "progress": progress,
             "double_review_share": audit.review["double_review_share"],
             "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
+            "no_gate": NO_GATE,
+            "sign_offs": sign_offs_of(audit),
+            "diagnosis_words": DiagnosisCounts(**data["diagnoses"]).words,
             "settled_how": list(data["settled_how"].items()),
             "labelled_by": list(data["labelled_by"].items()),
             "simulated": AuthorKind.SIMULATED in data["labelled_by"],

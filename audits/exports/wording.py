@@ -1,8 +1,11 @@
 """Sentences about a look: what may be concluded, in words a reader can repeat."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audits.templatetags.figures import in_points, labels_used, percent, points, signed_points
+
+if TYPE_CHECKING:
+    from audits.models import SignOff
 
 POLICIES = {
     "planned": "planned: valid only at the planned stop",
@@ -33,6 +36,19 @@ BETTER = {
     "success_difference": ("The new version is better", "The new version is worse"),
     "score_difference": ("The new version scores higher", "The new version scores lower"),
 }
+
+SHADOW = "The baseline is official, the candidate in shadow."
+
+
+def official_words(change: "SignOff | None") -> str:
+    """Which side is official, by the cutover or rollback in force."""
+    if change is None:
+        return SHADOW
+    when, who = f"{change.at:%Y-%m-%d %H:%M} UTC", change.actor.pseudonym
+    override = ", against its gate" if change.overridden else ""
+    if change.kind == "cutover":
+        return f"Cut over {when} by {who}{override}: the candidate is official from then on."
+    return f"Rolled back {when} by {who}: the baseline is official again."
 
 
 def interval_words(result: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from audits.diagnoses import CaseDiagnosis
 from audits.exports.comparison import floor_words, integrity_warnings, stability_changes
 from core.errors import shortened
 from judges.diagnosis import PairDiagnosis
@@ -133,3 +134,10 @@ def diagnosis_lines(pair: PairDiagnosis) -> list[str]:
                 f"verdict {side.verdict or 'none'}",
             ]
     return lines
+
+
+def diagnose_line(case: CaseDiagnosis) -> str:
+    said, (old, new) = case.diagnosis, case.pair.verdicts
+    blocking = f", blocking in {case.blocking}" if case.blocking else ""
+    found = f"{said.code}, {said.owner}, {said.kind}: {said.words}" if said else "undiagnosed"
+    return f"  case {case.pair.case_id}: {old} → {new}{blocking}; {case.label_words}: {case.outcome}; {found}"

@@ -60,7 +60,7 @@ def build(name: str, text: str, document: Document, guideline: str, paths: Mappi
         plan=_plan(document["plan"]),
         repeats=RepeatsSpec(**mapping_at(document, "repeats")),
         partitions=mapping_at(document, "partitions"),
-        cutover=_cutover(mapping_at(document, "cutover")),
+        cutover=cutover_of(mapping_at(document, "cutover")),
         paths=paths,
     )
 
@@ -236,7 +236,7 @@ def _plan(plan: Document) -> PlanSpec:
     )
 
 
-def _cutover(cutover: Document) -> CutoverSpec:
+def cutover_of(cutover: Document) -> CutoverSpec:
     return CutoverSpec(
         gate=tuple(GateRule(gate["rule"], number_at(gate, "value")) for gate in list_at(cutover, "gate")),
         release_owner=cutover.get("release_owner", ""),

@@ -1,7 +1,9 @@
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
+from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
 from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookChart
+from audits.models.signoffs import SignOff, SignOffKind
 
 __all__ = [
     "Audit",
@@ -9,6 +11,8 @@ __all__ = [
     "Cell",
     "ChangeChart",
     "ColumnCheck",
+    "Diagnosis",
+    "DiagnosisKind",
     "DraftSizing",
     "Draw",
     "Frame",
@@ -18,6 +22,8 @@ __all__ = [
     "Look",
     "LookChart",
     "Registration",
+    "SignOff",
+    "SignOffKind",
     "Stratum",
     "StratumKind",
 ]

@@ -11,12 +11,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audits.diagnoses import counts_of, differs
 from audits.exports.wording import conclusion
 from audits.frames import frame_bytes, score_of
+from audits.gate import Evidence, RuleState, cutover_written, gate_of
+from audits.models import DiagnosisKind
+from audits.outcomes import Outcome, outcome_of
 from audits.packets.archive import Archive
 from audits.packets.contents import (
     ANCHORS_CSV,
     ANCHORS_JSONL,
+    DIAGNOSES,
     FACTS,
     FILES,
     FORMAT,
@@ -31,6 +36,7 @@ from audits.packets.contents import (
     STABILITY,
     TRANSITIONS,
     CaseLine,
+    DiagnosisLine,
     SettlementLine,
 )
 from audits.packets.differences import differences, leaves
@@ -45,7 +51,7 @@ from core.identity import case_identity, text_hash, value_hash
 from judges.integrity import integrity_of
 from judges.pairing import pair_state
 from judges.selectors import rules_of
-from judges.transitions import transitions_of
+from judges.transitions import is_blocking, transitions_of
 
 SHOWN = 20  # differences named per check; all are counted
 
@@ -261,6 +267,71 @@ def _sampled(packet: Packet) -> dict[Key, tuple[str, int, float]]:
     }
 
 
+def _diagnoses(packet: Packet, check: Check) -> None:
+    """Each is of a settled difference or a blocking transition, and what the report counts are these."""
+    pairs = {(pair.case_id, pair.case_version): pair for pair in packet.pairs if pair.eligible}
+    blocking = {key for key, pair in pairs.items() if is_blocking(packet.comparison, pair)}
+    differing, ever = set(), set()
+    for line in packet.settlements:  # a later decision on a case replaces the earlier
+        key = (line.case_id, line.case_version)
+        different = key in pairs and differs(pairs[key], packet.labels(line))
+        (differing.add if different else differing.discard)(key)
+        if different:
+            ever.add(key)
+    standing: dict[Key, DiagnosisLine] = {}
+    for one in packet.diagnoses:
+        key = (one.case_id, one.case_version)
+        place = f"{DIAGNOSES}: case {one.case_id}"
+        check.same(one.revision, standing[key].revision + 1 if key in standing else 1, f"{place}, revision")
+        standing[key] = one
+        if key not in blocking | ever:
+            check.wrong(f"{place}: neither a settled difference nor a blocking transition")
+        elif one.kind == DiagnosisKind.INTENDED and pairs[key].verdicts[0] == pairs[key].verdicts[1]:
+            check.wrong(f"{place}: no verdict changed, so no transition was intended")
+        if not one.words.strip():
+            check.wrong(f"{place}: neither a decision nor a component is named")
+    counts = counts_of(blocking | differing, ((key, one.owner, one.code) for key, one in standing.items()))
+    check.same(packet.json(REPORT_JSON)["diagnoses"], counts.as_dict(), "report.diagnoses")
+
+
+def _gate(packet: Packet, check: Check) -> None:
+    """The rules of the manifest, held to the last look, the decisions and the pairs; and what was signed."""
+    facts, report = packet.facts, packet.json(REPORT_JSON)
+    labels = packet.registrations[max(packet.registrations)]
+    evidence = Evidence(
+        plan=facts["plan"],
+        drawn=sum(labels.values()),
+        result=packet.looks[-1]["result"] if packet.looks else None,
+        blocking_slices=bool(facts["blocking_slices"]),
+        blocking=_blocking_outcomes(packet),
+        integrity=integrity_of(packet.comparison, packet.pairs).as_dict(),
+    )
+    found = [asdict(one) for one in gate_of(cutover_written(packet.archive.text(MANIFEST)).gate, evidence)]
+    check.same(facts["gate"], found, "gate")
+    check.same(report["gate"], found, "report.gate")
+    check.same(report["sign_offs"], facts["sign_offs"], "report.sign_offs")
+    for place, one in enumerate(facts["sign_offs"]):
+        check.same(one["n"], place + 1, f"sign_offs[{place}].n")
+        unmet = one["kind"] == "cutover" and any(rule["state"] != RuleState.MET for rule in one["gate"])
+        check.same(one["overridden"], unmet, f"sign_offs[{place}].overridden")
+        check.same(bool(one["override"]), unmet, f"sign_offs[{place}].override")
+
+
+def _blocking_outcomes(packet: Packet) -> dict[str, int]:
+    labels = {(line.case_id, line.case_version): packet.labels(line) for line in packet.settlements}
+    counts = Counter(
+        outcome_of(
+            pair.verdicts,
+            labels.get((pair.case_id, pair.case_version)),
+            is_swap=packet.is_swap,
+            scale=packet.scale,
+        )
+        for pair in packet.pairs
+        if is_blocking(packet.comparison, pair)
+    )
+    return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
+
+
 def _report(packet: Packet, check: Check) -> None:
     """What the report states is what the packet's other files state; its conclusion follows from the last look."""
     report, looks = packet.json(REPORT_JSON), packet.looks
@@ -299,5 +370,7 @@ CHECKS: dict[str, Callable[[Packet, Check], None]] = {
     "frame and order": _frame,
     LOOKS: _looks,
     "anchors": _anchors,
+    "diagnoses": _diagnoses,
+    "gate": _gate,
     "report": _report,
 }

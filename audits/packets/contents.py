@@ -15,6 +15,7 @@ STABILITY = "stability.json"
 FRAME = "frame.csv"
 SETTLEMENTS = "settlements.csv"
 REVIEWS = "reviews.csv"
+DIAGNOSES = "diagnoses.csv"
 LOOKS = "looks.jsonl"
 ANCHORS_CSV = "anchors.csv"
 ANCHORS_JSONL = "anchors.jsonl"
@@ -34,6 +35,7 @@ FILES = {
     FRAME: "every eligible case with its stratum and its place in the permanent random order",
     SETTLEMENTS: "every decision on a case, in the order in which they were made",
     REVIEWS: "every answer as it was given, under pseudonyms",
+    DIAGNOSES: "why people and judge differ on a case, whose it is, and the decision or component that was named",
     LOOKS: "every estimate that was computed, with its intervals",
     ANCHORS_CSV: "gold anchors",
     ANCHORS_JSONL: "the same anchors as JSON Lines",
@@ -70,3 +72,19 @@ class SettlementLine:
     settled_at: str
     label_old: str
     label_new: str
+
+
+@dataclass(frozen=True)
+class DiagnosisLine:
+    """What a lead said of a case; a later revision replaces an earlier one. `words` name the policy decision of an
+    intended transition, or the component to repair."""
+
+    case_id: str
+    case_version: int
+    revision: int
+    code: str
+    owner: str
+    kind: str
+    words: str
+    author: str
+    diagnosed_at: str

@@ -19,6 +19,7 @@ from audits.packets.contents import (
     ANCHORS_CSV,
     ANCHORS_JSONL,
     CASES,
+    DIAGNOSES,
     FACTS,
     FORMAT,
     FRAME,
@@ -34,10 +35,12 @@ from audits.packets.contents import (
     STABILITY,
     TRANSITIONS,
     CaseLine,
+    DiagnosisLine,
     SettlementLine,
 )
 from audits.packets.pairs import PAIR_COLUMNS, pair_row
 from audits.selectors import looks_of, require_registered
+from audits.verdicts import gate_dicts, gate_now, sign_off_dicts
 from core.identity import canonical_json
 from core.models import Author
 from core.version import VERSION
@@ -60,6 +63,7 @@ def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> d
         FRAME: record_lines("csv", FrameRow, frame_of(audit.frame)),
         SETTLEMENTS: record_lines("csv", SettlementLine, _settlements(audit)),
         REVIEWS: review_lines(audit, "csv"),
+        DIAGNOSES: record_lines("csv", DiagnosisLine, _diagnoses(audit)),
         ANCHORS_CSV: anchor_lines(audit, "csv"),
     }
     with ArchiveWriter(path) as archive:
@@ -121,6 +125,8 @@ def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
             }
             for one in audit.registrations.select_related("actor").order_by("n")
         ],
+        "gate": gate_dicts(gate_now(audit)),
+        "sign_offs": sign_off_dicts(audit),
         "strata": list(audit.strata.order_by("name").values("name", "kind", "size")),
     }
 
@@ -184,6 +190,14 @@ def _settlements(audit: Audit) -> Iterator[SettlementLine]:
         for pk, number, case_id, version, how, at in chunk:
             both = labels.get((pk, old), ""), labels.get((pk, new), "")
             yield SettlementLine(number, case_id, version, how, at.isoformat(), *both)
+
+
+def _diagnoses(audit: Audit) -> Iterator[DiagnosisLine]:
+    said = audit.diagnoses.select_related("case", "actor").order_by("case", "revision")
+    for one in said.iterator(chunk_size=CHUNK):
+        case, at = one.case, one.at.isoformat()
+        identity = (case.case_id, case.version, one.revision)
+        yield DiagnosisLine(*identity, one.code, one.owner, one.kind, one.words, one.actor.pseudonym, at)
 
 
 def _looks(audit: Audit) -> Iterator[str]:

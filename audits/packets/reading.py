@@ -11,8 +11,20 @@ import numpy as np
 
 from audits.exports.cells import recovered
 from audits.frames import FrameRow, pools_by_slice
+from audits.outcomes import Labels
 from audits.packets.archive import Archive
-from audits.packets.contents import CASES, FACTS, FRAME, LOOKS, PAIRS, SETTLEMENTS, CaseLine, SettlementLine
+from audits.packets.contents import (
+    CASES,
+    DIAGNOSES,
+    FACTS,
+    FRAME,
+    LOOKS,
+    PAIRS,
+    SETTLEMENTS,
+    CaseLine,
+    DiagnosisLine,
+    SettlementLine,
+)
 from audits.packets.pairs import pair_of
 from audits.plans import predictor_of
 from audits.stats.columns import Coded, Integers, settled_prefixes
@@ -81,6 +93,14 @@ class Packet:
     @cached_property
     def settlements(self) -> list[SettlementLine]:
         return sorted(self.records(SETTLEMENTS, SettlementLine), key=lambda line: line.number)
+
+    @cached_property
+    def diagnoses(self) -> list[DiagnosisLine]:
+        return self.records(DIAGNOSES, DiagnosisLine)
+
+    def labels(self, line: SettlementLine) -> Labels:
+        """Of both sides: a swap has one artifact for both."""
+        return (line.label_new, line.label_new) if self.is_swap else (line.label_old, line.label_new)
 
     @cached_property
     def registrations(self) -> dict[int, dict[str, int]]:

@@ -19,3 +19,9 @@ def audit_or_404(request: ProjectRequest, name: str) -> Audit:
     if audit is None:
         raise Http404
     return audit
+
+
+def after_of(request: ProjectRequest) -> int:
+    """The key after which a page of a list begins."""
+    after = request.GET.get("after", "")
+    return int(after) if after.isdecimal() and len(after) < 19 else 0

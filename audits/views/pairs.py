@@ -5,7 +5,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from audits.pages import holdout_context
 from audits.pairs import caches_context, pairs_context, readers_context
-from audits.views.access import audit_or_404, for_leads
+from audits.views.access import after_of, audit_or_404, for_leads
 from core.access import ProjectRequest
 from core.errors import InputError
 from judges.services.holdouts import holdout_open
@@ -15,14 +15,16 @@ from judges.services.holdouts import holdout_open
 @require_GET
 def pairs(request: ProjectRequest, name: str) -> HttpResponse:
     asked = request.GET
-    context = pairs_context(audit_or_404(request, name), asked.get("case", ""), asked.get("state", ""), _after(request))
+    context = pairs_context(
+        audit_or_404(request, name), asked.get("case", ""), asked.get("state", ""), after_of(request)
+    )
     return render(request, "audits/pairs.html", context)
 
 
 @for_leads
 @require_GET
 def caches(request: ProjectRequest, name: str) -> HttpResponse:
-    return render(request, "audits/caches.html", caches_context(audit_or_404(request, name), _after(request)))
+    return render(request, "audits/caches.html", caches_context(audit_or_404(request, name), after_of(request)))
 
 
 @for_leads
@@ -46,8 +48,3 @@ def holdout(request: ProjectRequest, name: str) -> HttpResponse:
         problems = {"problems": error.problems, "reason": reason}
         return render(request, "audits/holdout.html", context | problems, status=422)
     return redirect("audits:holdout", request.project.name, audit.name)
-
-
-def _after(request: ProjectRequest) -> int:
-    after = request.GET.get("after", "")
-    return int(after) if after.isdecimal() and len(after) < 19 else 0

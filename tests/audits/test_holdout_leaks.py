@@ -36,6 +36,7 @@ KINDS = {"report": ["html", "json"], "anchors": ["csv", "jsonl"], "reviews": ["c
 
 QUERIES = {
     "audits:pairs": ("?case={}", "?state=disagree"),
+    "audits:diagnose": ("?code=undiagnosed",),
     "audits:readers": ("?side=candidate&parser=last-digit@1",),
 }
 
@@ -116,6 +117,8 @@ COMMANDS: dict[str, list[str]] = {
     "export_pool": ["FOLDER/pool.csv"],
     "export_sample": ["FOLDER/sample.csv"],
     "diagnose_pairs": [],
+    "diagnose": [],
+    "verdict": [],
     "cache_audit": [],
     "compare_readers": ["--side=candidate", "--parser=last-digit@1"],
 }
@@ -179,7 +182,17 @@ def test_no_page_shows_a_sealed_case_and_the_opened_one_is_shown(audit: Audit, l
 
     opened = pages(audit, lead)
     base = "/p/plain/audits/check-1/"
-    places = ["", "transitions", "pairs", "pairs/readers", "monitor", "report.html", "report.json", "anchors.csv"]
+    places = [
+        "",
+        "transitions",
+        "pairs",
+        "diagnose",
+        "pairs/readers",
+        "monitor",
+        "report.html",
+        "report.json",
+        "anchors.csv",
+    ]
     places += ["anchors.jsonl", "reviews.csv", "reviews.jsonl"]
     assert {base + place for place in places} <= set(showing(opened))
     event = Event.objects.get(name="judges.holdout-opened")
@@ -206,6 +219,7 @@ def test_no_command_shows_a_sealed_case_and_the_opened_one_is_shown(
         "integrity",
         "transitions",
         "diagnose_pairs",
+        "diagnose",
         "compare_readers",
         "pool.csv",
         "sample.csv",

@@ -1,5 +1,6 @@
 """A handoff packet stands by itself: what it states is what its own tables give, and a changed one is found out."""
 
+import csv
 import hashlib
 import html
 import io
@@ -14,16 +15,19 @@ from django.core.management import CommandError, call_command
 from pytest_django import DjangoDbBlocker
 
 from adjudication.services.undo import review_undo
+from audits.diagnoses import diagnosis_page
 from audits.exports.wording import conclusion
 from audits.models import Audit
 from audits.packets.archive import Archive
 from audits.packets.checking import CHECKS, packet_check
 from audits.packets.contents import FILES, SUMS
 from audits.packets.making import packet_write
+from audits.services.diagnosing import case_diagnose
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_extend, audit_register
 from core.errors import InputError
-from core.models import Project
+from core.models import Project, Role
+from judges.models import Case
 from tests import factories
 from tests.factories import NOW, answer, claim, submit
 
@@ -67,7 +71,26 @@ def swap(project: Project) -> Audit:
         if n % 20 == 0:
             _looked(audit)
     _looked(audit)
+    _diagnosed(audit)
     return audit
+
+
+def _diagnosed(audit: Audit) -> None:
+    """The first cases that ask for it, and the first of them a second time."""
+    lead = factories.make_person(audit.project, "lea", Role.LEAD)
+    for row in (rows := diagnosis_page(audit, number=3).rows):
+        again = row is rows[0]
+        for revision in (0, 1) if again else (0,):
+            case_diagnose(
+                audit=audit,
+                case=Case.objects.get(pk=row.pair.case_pk),
+                revision=revision,
+                code="judge error",
+                kind="repair",
+                words=ODD,
+                actor=lead,
+                now=NOW,
+            )
 
 
 @pytest.fixture
@@ -179,6 +202,15 @@ def _other_conclusion(contents: dict[str, bytes]) -> None:
     _text("report.html", html.escape(conclusion(result, half_width=0.2)), "All is well.")(contents)
 
 
+def _undiagnosable(contents: dict[str, bytes]) -> None:
+    """Another case takes the place of the one that was diagnosed last."""
+    agreed = csv.DictReader(io.StringIO(contents["pairs.csv"].decode(), newline=""))
+    settled = {row["case_id"] for row in csv.DictReader(io.StringIO(contents["settlements.csv"].decode(), newline=""))}
+    other = next(row["case_id"] for row in agreed if row["pair_state"] == "agree" and row["case_id"] not in settled)
+    head, _, line = contents["diagnoses.csv"].decode().removesuffix("\n").rpartition("\nq")
+    contents["diagnoses.csv"] = f"{head}\n{other},{line.partition(',')[2]}\n".encode()
+
+
 FORGERIES = {
     "a limit of a look": (_line("looks.jsonl", -1, _higher), {"looks.jsonl", "report"}),
     "a count of the integrity report": (
@@ -205,6 +237,12 @@ FORGERIES = {
     "an anchor's label": (
         _line("anchors.jsonl", 0, lambda row: row.update(label="other")),
         {"anchors"},
+    ),
+    "a diagnosis of a case on which nobody differs": (_undiagnosable, {"diagnoses"}),
+    "a diagnosis left out": (_text("diagnoses.csv", ",2,judge error", ",3,judge error"), {"diagnoses"}),
+    "the report's undiagnosed cases": (
+        _json("report.json", lambda report: report["diagnoses"].update(undiagnosed=0)),
+        {"diagnoses"},
     ),
     "the report's point": (_json("report.json", lambda report: report["result"].update(point=0.5)), {"report"}),
     "the report's conclusion": (_other_conclusion, {"report"}),

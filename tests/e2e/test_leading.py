@@ -31,7 +31,14 @@ from tests.e2e.conftest import Open, barriers, overflow
 pytestmark = pytest.mark.django_db(transaction=True)
 PHONE = {"viewport": {"width": 360, "height": 740}}
 PATHS = ("", "transitions", "plan", "extend", "monitor", "looks", "results", "report.html")
-PATHS += ("pairs", "pairs?case=q0333", "pairs/caches", "pairs/readers?side=candidate&parser=json-label@1")
+PATHS += (
+    "pairs",
+    "pairs?case=q0333",
+    "pairs/caches",
+    "pairs/readers?side=candidate&parser=json-label@1",
+    "diagnose",
+    "verdict",
+)
 WITHIN = 2.0  # seconds from a settlement to the page that shows it
 
 

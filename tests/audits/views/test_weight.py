@@ -21,6 +21,8 @@ PATHS = (
     "monitor",
     "monitor/live",
     "looks",
+    "diagnose",
+    "verdict",
     "results",
 )
 FILES = ("report.html", "report.json", "anchors.csv")
