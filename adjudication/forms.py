@@ -1,7 +1,7 @@
 """What the pages of the desk, and that of its reason codes, send."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -41,8 +41,8 @@ class SpansField(forms.Field):
 class AnswerForm(forms.Form):
     """An answer, by position of the outputs; complete when it is sent, as far as it goes when it is a draft.
 
-    `codes` are all that the project ever had: a draft keeps one that was retired meanwhile, and the service
-    says which are offered when the answer is sent.
+    `codes` are all that the project ever had, asked for where a reason is given: a draft keeps one that was retired
+    meanwhile, and the service says which are offered when the answer is sent.
     """
 
     rationale = forms.CharField(required=False, strip=False, max_length=LONGEST_RATIONALE)
@@ -54,11 +54,13 @@ class AnswerForm(forms.Form):
         *,
         presentation: Presentation,
         labels: Sequence[str],
-        codes: Sequence[str],
+        codes: Callable[[], Iterable[str]],
         complete: bool,
     ) -> None:
         super().__init__(data)
-        self.fields["reasons"] = forms.MultipleChoiceField(required=False, choices=[(code, code) for code in codes])
+        self.fields["reasons"] = forms.MultipleChoiceField(
+            required=False, choices=lambda: [(code, code) for code in codes()]
+        )
         self.presentation, self.labels = presentation, labels
         self.fields["spans"] = SpansField(POSITIONS[len(presentation.order)])
         values = [(str(place), label) for place, label in enumerate(labels)]

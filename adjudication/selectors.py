@@ -1,6 +1,6 @@
 """Reads of the desk: what waits for whom, and what they did."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,6 @@ from adjudication.models import (
     Slot,
     SlotKind,
     SlotState,
-    Withdrawal,
 )
 from core.models import Author, Project, Role
 
@@ -45,10 +44,12 @@ def queues_waiting(project: Project, author: Author, **where: Any) -> list[Queue
     """Queues with something open in them, or among the anchors hidden in them, each with `bookmark`: the rank that
     this person has come to."""
     bookmark = Bookmark.objects.filter(queue=OuterRef("pk"), author=author)
+    # Every kind is named, so that the index leads to what is open, past all that is done.
+    waiting = Slot.objects.filter(kind__in=SlotKind.values, state=SlotState.OPEN)
     return list(
         Queue.objects.filter(
-            Exists(Slot.objects.filter(queue=OuterRef("pk"), state=SlotState.OPEN))
-            | Exists(Slot.objects.filter(queue=OuterRef("calibration__anchors"), state=SlotState.OPEN))
+            Exists(waiting.filter(queue=OuterRef("pk")))
+            | Exists(waiting.filter(queue=OuterRef("calibration__anchors")))
         )
         .filter(project=project, purpose=QueuePurpose.SETTLE, **where)
         .annotate(bookmark=Coalesce(Subquery(bookmark.values("rank")), 0))
@@ -121,10 +122,15 @@ class Place:
     def _ask(self, statement: str) -> Any:
         values = {"queue": self.queue.pk, "author": self.author.pk, "project": self.queue.project_id}
         values |= {"kind": self.kind.value, "urgent": self.urgent, "beyond": self.beyond}
-        with connection.cursor() as cursor:
-            cursor.execute(statement, values)
-            row = cursor.fetchone()
-        return row and row[0]
+        return _ask(statement, values)
+
+
+def _ask(statement: str, values: Mapping[str, Any]) -> Any:
+    """The one value that an SQL statement finds."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        row = cursor.fetchone()
+    return row and row[0]
 
 
 def places_onward(queue: Queue, author: Author, role: Role, *kinds: SlotKind) -> Iterator[Place]:
@@ -185,11 +191,17 @@ def waiting_count(queues: Iterable[Queue], author: Author, role: Role) -> int:
     return sum(waiting_for(queues, author, role, kind) for kind in kinds_for(role))
 
 
+# Each count is one walk along an index.
+_SENT = """
+SELECT (SELECT COUNT(*) FROM adjudication_review WHERE author_id = %(author)s)
+    - (SELECT COUNT(*) FROM adjudication_review WHERE author_id = %(author)s AND kind = 'practice')
+    - (SELECT COUNT(*) FROM adjudication_withdrawal WHERE actor_id = %(author)s)
+"""
+
+
 def sent_count(author: Author) -> int:
-    """Answers of theirs that stand, practice apart. Each count is one walk along an index."""
-    given = Review.objects.filter(author=author)
-    practised = given.filter(kind=SlotKind.PRACTICE).count()
-    return given.count() - practised - Withdrawal.objects.filter(actor=author).count()
+    """Answers of theirs that stand, practice apart."""
+    return int(_ask(_SENT, {"author": author.pk}))
 
 
 def lease_of(author: Author, token: UUID) -> QuerySet[Lease]:

@@ -60,7 +60,11 @@ def review_submit(
     # Lease and item alone: a lock on the queue would let answers in only one by one from their very start.
     locked = Lease.objects.select_for_update(no_key=True, of=("self", "item"))
     before = Review.objects.filter(item=OuterRef("item"), author=actor).order_by("-revision").values("revision")[:1]
-    lease = locked.select_related("slot", "item__queue__rubric").annotate(before=Subquery(before)).get(pk=lease.pk)
+    lease = (
+        locked.select_related("slot", "item__queue__rubric", "item__queue__project")
+        .annotate(before=Subquery(before))
+        .get(pk=lease.pk)
+    )
     item = lease.item
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))

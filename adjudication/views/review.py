@@ -1,5 +1,6 @@
 """The case in hand, and what can be done with it."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -121,7 +122,10 @@ def _lease(request: ProjectRequest, token: UUID) -> Lease:
 def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> AnswerForm:
     presentation = presentation_ensure(item=lease.item, author=request.author, now=timezone.now())
     labels = lease.item.queue.rubric.labels
-    codes = list(reasons_of(request.project).values_list("code", flat=True))
+
+    def codes() -> Iterable[str]:
+        return reasons_of(request.project).values_list("code", flat=True)
+
     return AnswerForm(request.POST, presentation=presentation, labels=labels, codes=codes, complete=complete)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
 
-from adjudication.models import Label, Review, ReviewReason
+from adjudication.models import Label, Review, ReviewReason, Span
 from audits.exports.anchors import OUTSIDE
 from audits.exports.tables import record_lines
 from audits.models import Audit, Draw
@@ -18,7 +18,8 @@ CANNOT_JUDGE = "cannot judge"
 @dataclass(frozen=True)
 class ReviewRow:
     """One person's answer on one artifact. `label` is null for *cannot judge*. `standing` says what became of the
-    answer: it `counts`, or was `surplus`, `withdrawn` or `corrected` by a later one of the same person."""
+    answer: it `counts`, or was `surplus`, `withdrawn` or `corrected` by a later one of the same person. `quotes` are
+    the passages that the answer quotes of the input and of this artifact, as places and not as text: "output 4:14"."""
 
     review_id: int
     case_set: str
@@ -38,6 +39,7 @@ class ReviewRow:
     label: str | None
     reasons: str
     rationale: str
+    quotes: str
     seconds: int | None
     answered_at: str
     standing: str
@@ -50,7 +52,7 @@ def reviews_of(audit: Audit) -> Iterator[ReviewRow]:
     case_set, rubric = audit.comparison.case_set, audit.rubric
     drawn = set(Draw.objects.filter(audit=audit).values_list("item", flat=True))
     settled = dict(standing_settlements(audit).values_list("item", "how"))
-    reasons = _reasons_by_review(audit)
+    reasons, quotes = _reasons_by_review(audit), _quotes_by_review(audit)
     later = Review.objects.filter(
         item=OuterRef("review__item"), author=OuterRef("review__author"), revision__gt=OuterRef("review__revision")
     )
@@ -81,6 +83,7 @@ def reviews_of(audit: Audit) -> Iterator[ReviewRow]:
             label=label.label,
             reasons="; ".join(reasons.get(review.pk, ())),
             rationale=review.rationale,
+            quotes="; ".join(quotes.get((review.pk, None), []) + quotes.get((review.pk, artifact.pk), [])),
             seconds=review.seconds,
             answered_at=review.at.isoformat(),
             standing=_standing(review, label.corrected),
@@ -108,4 +111,14 @@ def _reasons_by_review(audit: Audit) -> dict[int, list[str]]:
     rows = ReviewReason.objects.filter(review__item__queue=audit.queue).order_by("pk")
     for review, code in rows.values_list("review", "code").iterator():
         found.setdefault(review, []).append(code)
+    return found
+
+
+def _quotes_by_review(audit: Audit) -> dict[tuple[int, int | None], list[str]]:
+    """By review and artifact; under no artifact what was quoted of the case's input."""
+    found: dict[tuple[int, int | None], list[str]] = {}
+    rows = Span.objects.filter(review__item__queue=audit.queue).order_by("pk")
+    for review, artifact, part, start, end in rows.values_list("review", "artifact", "part", "start", "end").iterator():
+        where = "input" if artifact is None else f"evidence {part}" if part else "output"
+        found.setdefault((review, artifact), []).append(f"{where} {start}:{end}")
     return found

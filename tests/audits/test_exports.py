@@ -163,6 +163,7 @@ def test_project_s_anchors_are_its_own(project: Project) -> None:
 def test_three_people_who_answer_differently_stand_under_their_names_as_they_answered(
     project: Project, tmp_path: Path
 ) -> None:
+    """BEHAVIOUR 36."""
     audit = _audit(project, ["a"], review={"double_review_share": 1.0})
     ann, ben = (factories.make_person(project, name) for name in ("ann", "ben"))
     ada = factories.make_person(project, "ada", Role.ADJUDICATOR)
@@ -181,6 +182,23 @@ def test_three_people_who_answer_differently_stand_under_their_names_as_they_ans
     path = tmp_path / "reviews.csv"
     assert lines_write(path, "csv", review_lines(audit, "csv")) == 3
     assert recovered(_read_csv(path)[0]["rationale"]) == "=HYPERLINK()\n🙂"
+
+
+def test_quotes_stand_in_the_export_as_places_beside_the_artifact_they_were_taken_from(
+    project: Project, tmp_path: Path
+) -> None:
+    audit = factories.make_audit(factories.make_upgrade(project, {"a": ("Yes", "No")}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    lease = claim(audit.queue, factories.make_person(project, "ann"))
+    _, new = lease.item.shown.order_by("artifact").values_list("artifact", flat=True)
+    submit(lease, spans=[(new, 0, 1, 4), (None, 0, 0, 3), (new, 0, 0, 2)])
+    assert [(row.system_version, row.quotes) for row in reviews_of(audit)] == [
+        ("v1", "input 0:3"),
+        ("v2", "input 0:3; output 1:4; output 0:2"),
+    ]
+    path = tmp_path / "reviews.csv"
+    lines_write(path, "csv", review_lines(audit, "csv"))
+    assert [row["quotes"] for row in _read_csv(path)] == ["input 0:3", "input 0:3; output 1:4; output 0:2"]
 
 
 def test_answer_taken_back_and_its_correction_both_stand_in_the_export(project: Project) -> None:
