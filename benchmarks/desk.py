@@ -2,7 +2,8 @@
 
     python -m benchmarks.desk --quick                 2,000 cases, a minute, to see that it works
     python -m benchmarks.desk                         100,000 cases, of which the reviewer has answered 20,000
-    python -m benchmarks.desk --lengths               queues of 1,000 and 1,000,000, and behind 50,000 own answers
+    python -m benchmarks.desk --lengths               queues of 1,000 and 1,000,000, and behind 50,000 own answers,
+                                                      asked in turn, so that what else the machine does meets all alike
     python -m benchmarks.desk --people 20             that many at once for 60 s, and what is stored then
 
 Add `--postgres` for a temporary PostgreSQL instead of the embedded SQLite. Each makes a world in a folder of its own,
@@ -50,16 +51,22 @@ def main() -> None:
     seconds = options.seconds / 10 if options.quick else options.seconds
     cases = QUICK if options.quick else options.cases
     if options.lengths:
-        for items, own in LENGTHS:
-            apart(options.postgres, lengths, items, own)
+        lengths(options.postgres)
     elif options.people:
         apart(options.postgres, crowd, options.people, 3 * seconds)
     else:
         apart(options.postgres, everything, cases, options.answered, seconds)
 
 
-def apart(postgres: bool, work: Callable[..., None], *arguments: float) -> None:
+def apart(postgres: bool, work: Callable[..., None], *arguments: Any) -> None:
     """Do the work in a process, a folder and a database of its own."""
+    with _apart(postgres, work, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def _apart(postgres: bool, work: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """The same, while the block runs; it ends when both have ended."""
     with contextlib.ExitStack() as stack:
         os.environ["TERTIUM_VAR"] = stack.enter_context(tempfile.TemporaryDirectory())
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -69,12 +76,13 @@ def apart(postgres: bool, work: Callable[..., None], *arguments: float) -> None:
             os.environ["DATABASE_URL"] = stack.enter_context(temporary_postgres())
         process = multiprocessing.get_context("spawn").Process(target=_begin, args=(work, arguments))
         process.start()
+        yield
         process.join()
         if process.exitcode:
             raise SystemExit(process.exitcode)
 
 
-def _begin(work: Callable[..., None], arguments: tuple[float, ...]) -> None:
+def _begin(work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     import django
 
     django.setup()
@@ -92,14 +100,29 @@ def everything(cases: int, answered: float, seconds: float) -> None:
     report("raw, 1 at once", raw(seconds), seconds)
 
 
-def lengths(items: int, own: int) -> None:
-    sessions = prepare(items, own, people=1)
+def lengths(postgres: bool) -> None:
+    """Worlds of several sizes side by side, one answer in each in turn."""
+    with contextlib.ExitStack() as stack:
+        browsers = []
+        for items, own in LENGTHS:
+            here, there = multiprocessing.Pipe()
+            stack.enter_context(_apart(postgres, world, there, items, own))
+            stack.callback(here.send, "enough")
+            there.close()
+            browsers.append(Browser(*here.recv()))
+        for browser in browsers:
+            browser.ask("GET", "/p/bench/review")
+        rounds = [[browser.review() for browser in browsers] for _ in range(10 + 5 * ROUNDS)][10:]
+    for (items, own), times in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
+        report(f"{items:,} items, {own:,} own", list(times))
+
+
+def world(line: Any, items: int, own: int) -> None:
+    """One of them, served until it is enough."""
+    (session,) = prepare(items, own, people=1)
     with served() as port:
-        browser = Browser(port, sessions[0])
-        browser.ask("GET", "/p/bench/review")
-        for _ in range(10):
-            browser.review()
-        report(f"{items:,} items, {own:,} own", [browser.review() for _ in range(5 * ROUNDS)])
+        line.send((port, session))
+        line.recv()
 
 
 def crowd(people: int, seconds: float) -> None:

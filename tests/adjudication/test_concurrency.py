@@ -22,7 +22,7 @@ from tests.factories import NOW, submit
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 FORK = multiprocessing.get_context("fork")
-ROUNDS, RACERS, CLIENTS, ITEMS = 20, 20, 8, 100
+ROUNDS, RACERS, CLIENTS, ITEMS = 20, 20, 8, 200
 BUSY = 10.0  # seconds
 _start: Barrier
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from adjudication.models import Item, ItemState, Reference, Slot
+from adjudication.models import Item, ItemState, Lease, Reference, Slot
 from audits.frames import frame_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum
 from audits.services.registering import audit_extend, audit_register, labels_to_target
@@ -128,6 +128,7 @@ json.dump({stratum: sorted(cases, key=place) for stratum, cases in order.items()
 
 
 def test_extension_keeps_what_was_drawn_and_equals_drawing_all_at_once(project: Project) -> None:
+    """BEHAVIOUR 8 and 34."""
     audit = _audit(project, plan=NUMBERS)
     _register(audit)
     first = _drawn(audit)
@@ -137,6 +138,9 @@ def test_extension_keeps_what_was_drawn_and_equals_drawing_all_at_once(project: 
     _extend(audit, agree=150, disagree=150)
     third = _drawn(audit)
     assert (len(first), len(second), len(third)) == (50, 120, 300)
+    assigned = Lease.objects.filter(item__queue=audit.queue).values("item").distinct().count()
+    unassigned = audit.queue.items.filter(leases=None, slots__state="open").distinct().count()
+    assert (assigned, unassigned) == (1, 299)
     assert (second[:50], third[:120]) == (first, second)
     other = _audit(factories.make_project("other"), plan={"allocation": {"agree": 150, "disagree": 150}})
     _register(other)
@@ -221,6 +225,7 @@ def _die_at(statement: str, work: Callable[[], Any]) -> int:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("table", ["audits_registration", "adjudication_item", "adjudication_slot", "audits_draw"])
 def test_registration_killed_in_the_middle_leaves_a_draft_that_registers(project: Project, table: str) -> None:
+    """BEHAVIOUR 8."""
     audit = _audit(project, 30, 30)
     before = _stored()
     assert _die_at(f'INSERT INTO "{table}"', lambda: _register(audit)) == -signal.SIGKILL
@@ -230,6 +235,7 @@ def test_registration_killed_in_the_middle_leaves_a_draft_that_registers(project
 
 @pytest.mark.django_db(transaction=True)
 def test_extension_killed_in_the_middle_leaves_the_sample_as_it_was(project: Project) -> None:
+    """BEHAVIOUR 8."""
     audit = _audit(project, 60, 60, plan=NUMBERS)
     _register(audit)
     drawn, before = _drawn(audit), _stored()
