@@ -11,7 +11,8 @@ in which what one reviewer has answered waits for a second person, starts the we
 over kept connections, from a process of its own. A complete review is one request: it stores the answer and brings
 the next case. Times are milliseconds to the end of the answer. `raw` is what the same database takes in a loop without
 any web: find the next open slot, close it, insert a review and its label, commit. `bare` is a view of Django that asks
-the database for nothing but 1, served and asked in the same way.
+the database for nothing but 1, served and asked in the same way. The processor's time for each request says, on a
+machine that does other work too, what an idle one would do.
 """
 
 import argparse
@@ -91,12 +92,14 @@ def _begin(work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 
 def everything(cases: int, answered: float, seconds: float) -> None:
     sessions = prepare(cases, int(cases * answered), people=1 + max(CLIENTS))
-    with served() as port:
+    with served() as (port, server):
         pages(port, sessions[0])
-        for clients in CLIENTS:
-            report(f"review, {clients} at once", at_once(port, sessions[1 : 1 + clients], seconds, _review), seconds)
-        for clients in CLIENTS:
-            report(f"bare, {clients} at once", at_once(port, sessions[1 : 1 + clients], seconds, _bare), seconds)
+        for what, ask in (("review", _review), ("bare", _bare)):
+            for clients in CLIENTS:
+                before = spent(server)
+                times = at_once(port, sessions[1 : 1 + clients], seconds, ask)
+                report(f"{what}, {clients} at once", times, seconds)
+                print(f"{'':<26} {1000 * (spent(server) - before) / len(times):.1f} ms of processor for each")
     report("raw, 1 at once", raw(seconds), seconds)
 
 
@@ -120,7 +123,7 @@ def lengths(postgres: bool) -> None:
 def world(line: Any, items: int, own: int) -> None:
     """One of them, served until it is enough."""
     (session,) = prepare(items, own, people=1)
-    with served() as port:
+    with served() as (port, _):
         line.send((port, session))
         line.recv()
 
@@ -132,7 +135,7 @@ def crowd(people: int, seconds: float) -> None:
     from adjudication.models import Lease, LeaseEnd, Review
 
     sessions = prepare(20_000, 0, people=people, answers=1)
-    with served() as port:
+    with served() as (port, _):
         times = at_once(port, sessions, seconds, _review)
     report(f"review, {people} at once", times, seconds)
     stored = Review.objects.count()
@@ -238,8 +241,8 @@ def multiply(cursor: Any, first: int, last: int, answers: int) -> None:
 
 
 @contextlib.contextmanager
-def served() -> Iterator[int]:
-    """The port of a web server like that of `make run`."""
+def served() -> Iterator[tuple[int, int]]:
+    """The port of a web server like that of `make run`, and the id of the process whose children answer."""
     from config.embedded import await_web, embedded_broker, embedded_web
 
     var = Path(os.environ["TERTIUM_VAR"])
@@ -248,7 +251,14 @@ def served() -> Iterator[int]:
         port = int(probe.getsockname()[1])
     with embedded_broker(var) as broker, embedded_web(var, port=port, environment={"REDIS_URL": broker}) as web:
         await_web(var, web, port)
-        yield port
+        yield port, web.pid
+
+
+def spent(server: int) -> float:
+    """Seconds of processor that its children have used so far (Linux)."""
+    workers = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    ticks = [Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13] for pid in workers]
+    return sum(int(tick) for both in ticks for tick in both) / os.sysconf("SC_CLK_TCK")
 
 
 def pages(port: int, session: str) -> None:
@@ -357,8 +367,13 @@ class Browser:
                 "HX-Request": "true",
             }
         began = time.perf_counter()
-        self.line.request(method, path, urlencode(data) if data is not None else None, headers)
-        answer = self.line.getresponse()
+        try:
+            self.line.request(method, path, urlencode(data) if data is not None else None, headers)
+            answer = self.line.getresponse()
+        except ConnectionError:  # a kept connection that the server has closed meanwhile: a browser opens another
+            self.line.close()
+            self.line.request(method, path, urlencode(data) if data is not None else None, headers)
+            answer = self.line.getresponse()
         body = answer.read()
         took = time.perf_counter() - began
         assert answer.status in (200, 204), (answer.status, body[:300])

@@ -300,6 +300,7 @@ def test_first_key_after_a_dialog_acts(project: Project, ann: Author, open_as: O
         case(page, number)
         press(page, "2", "?")
         expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_in_viewport()
         press(page, "1")
         press(page, "Escape", "Enter")
     case(page, 6)
