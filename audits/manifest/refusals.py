@@ -60,7 +60,7 @@ class _Check:
                     self.manifest.path(source), source, self.index, cases=cases, problems=self.problems
                 )
                 for row in self.progress(f"checking artifacts of {name}", rows, len(self.index)):
-                    there[self.index.row_of(row.case_id)] = 1
+                    there[self.index.row_of[row.case_id]] = 1
         for side in sides:
             self._judgments(self.manifest.source_of(side), sides[side].system_version)
         for further in self.manifest.further_runs:
@@ -68,7 +68,7 @@ class _Check:
         for review in self.manifest.reviews_there:
             self.problems.counted = _counted(review)
             _exhaust(read_labels(self.manifest.path(review), review, self.index, problems=self.problems))
-        if sum(case_id in self.index for case_id in self.problems.cases) == len(self.index):
+        if sum(case_id in self.index.row_of for case_id in self.problems.cases) == len(self.index):
             source = self.manifest.case_source
             self.problems.add(Problem("no case is left of which every row is good", file=source.file))
         self.problems.raise_if_any()
@@ -93,7 +93,7 @@ class _Check:
         path, there = self.manifest.path(source), self.judged[system]
         rows = read_judgments(path, source, self.index, cases=self._located, problems=self.problems)
         for row in self.progress(f"checking judgments of {source.judgments_of}", rows, len(self.index)):
-            if not there[self.index.row_of(row.case_id)] and row.case_id not in self.problems.cases:
+            if not there[self.index.row_of[row.case_id]] and row.case_id not in self.problems.cases:
                 what = f"a judgment of a case for which {system} has no artifact"
                 self.problems.add(Problem(what, source.file, row.number, value=row.case_id), row.case_id)
 

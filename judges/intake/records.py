@@ -68,7 +68,7 @@ def record_cells(table: Table, problems: Problems) -> Iterator[tuple[int, int, C
     with opened(table.path, table.name, problems, table.meter) as handle:
         for line, record in RECORDS[table.format](handle, table, problems):
             if not table.rows and isinstance(record, dict):
-                number += 1
+                number = line  # one that cannot be read has its number too
                 yield number, line, Cells(record)
                 continue
             elements = _elements(record, line, table, problems)
