@@ -28,7 +28,18 @@ from adjudication.services.calibrating import label_dispute
 from adjudication.services.leases import practice_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
-from audits.models import Cell, ColumnCheck, DraftSizing, Draw, Frame, Look, Registration, Stratum
+from audits.models import (
+    Cell,
+    ColumnCheck,
+    Diagnosis,
+    DraftSizing,
+    Draw,
+    Frame,
+    Look,
+    Registration,
+    SignOff,
+    Stratum,
+)
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
@@ -88,6 +99,8 @@ STATED = [
     Cell,
     Draw,
     Look,
+    Diagnosis,
+    SignOff,
 ]
 SEALED = [CaseSet, Case, SystemVersion, Artifact, Generator, Mapping, Reader, Run, Judgment, Reading]
 
@@ -120,6 +133,9 @@ def world(db: None) -> None:
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
     actor = factories.operator(audit)
     HoldoutOpening.objects.create(case_set=comparison.case_set, reason="to see", actor=actor, at=NOW)
+    stated = {"audit": audit, "words": "the parser", "actor": actor, "at": NOW}
+    Diagnosis.objects.create(case=lease.item.case, code="parser invalid", owner="mapping", kind="repair", **stated)
+    SignOff.objects.create(n=1, kind="rollback", gate=[], **stated)
 
 
 def _update(row: models.Model) -> None:
