@@ -114,8 +114,9 @@ class Rows:
         }
 
     def estimate(self, columns: Mapping[str, object] | None = None) -> Estimate:
+        """With a fixed-n interval, as the rivals': none of them can be watched."""
         pool = Pool.from_arrays(kind="version_upgrade", scale=BINARY, position=self.position, **(columns or self.codes))
-        return estimate(pool, estimand="success_difference", **PLAN)
+        return estimate(pool, estimand="success_difference")
 
 
 def peers(rows: Rows) -> dict[str, Callable[[], object]]:
