@@ -63,10 +63,6 @@ def known_case_answers(kind: SlotKind) -> QuerySet[Review]:
     return Review.objects.filter(kind=kind, withdrawal__isnull=True).annotate(wrong=Exists(differing))
 
 
-def calibration_of(queue: Queue) -> Calibration | None:
-    return Calibration.objects.filter(queue=queue).select_related("practice", "anchors").first()
-
-
 def known_cases_left(known: Queue, author: Author) -> Iterator[Item]:
     """Cases of a set that this person may still be served, in order: not one whose question they have answered
     before, in whatever queue, or passed on, and not one that waits for an answer in earnest, which whoever has seen

@@ -1,13 +1,12 @@
 """The pool of an audit as a file, and the command line that makes its estimate again from that file."""
 
-import csv
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from adjudication.models import ItemState
-from audits.exports.cells import neutral
+from audits.exports.tables import csv_lines, lines_write
 from audits.frames import frame_of
 from audits.models import Audit, Draw
 from audits.plans import SIDES, predictor_of, target_half_width
@@ -20,15 +19,9 @@ def pool_write(audit: Audit, path: Path) -> dict[str, Any]:
     """Write one row per case of the frame, with what is settled by now; the counts come back."""
     require_open(audit.comparison)
     kind, scored = audit.comparison.kind, predictor_of(audit.plan) == "score"
-    rows = 0
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        columns = pool_columns(kind, scored=scored)  # type: ignore[arg-type]
-        table.writerow(columns)
-        for values in _rows(audit):
-            table.writerow([neutral(values[column]) for column in columns])
-            rows += 1
-    return {"file": str(path), "cases": rows}
+    columns = pool_columns(kind, scored=scored)  # type: ignore[arg-type]
+    rows = ([values[column] for column in columns] for values in _rows(audit))
+    return {"file": str(path), "cases": lines_write(path, "csv", csv_lines(columns, rows))}
 
 
 def _rows(audit: Audit) -> Iterator[dict[str, str]]:

@@ -1,10 +1,9 @@
 """The cases that an audit drew, for people who label elsewhere: which they are, in serving order, never why."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
-from audits.exports.cells import neutral
+from audits.exports.tables import csv_lines, lines_write
 from audits.models import Audit
 from judges.holdouts import require_open
 
@@ -16,11 +15,5 @@ def sample_write(audit: Audit, path: Path) -> dict[str, Any]:
     """
     require_open(audit.comparison)
     cases = audit.queue.items.filter(draws__audit=audit).order_by("rank").values_list("case__case_id", flat=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["case_id"])
-        written = 0
-        for case_id in cases.iterator():
-            table.writerow([neutral(case_id)])
-            written += 1
-    return {"file": str(path), "cases": written}
+    lines = csv_lines(["case_id"], ([case_id] for case_id in cases.iterator()))
+    return {"file": str(path), "cases": lines_write(path, "csv", lines)}

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from audits.packets.contents import FILES, SUMS
 from core.errors import InputError, Problem
+from core.identity import canonical_bytes
 
 LARGEST = 2**31  # bytes of all entries unpacked: what nobody's packet reaches and a zip bomb passes at once
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes, whenever it is packed
@@ -36,7 +37,7 @@ class ArchiveWriter:
         digest, number = hashlib.sha256(), 0
         with self._zip.open(_entry(name), "w", force_zip64=True) as file:
             for part in parts:
-                data = part.encode("utf-8", "surrogatepass")
+                data = canonical_bytes(part)
                 digest.update(data)
                 file.write(data)
                 number += 1

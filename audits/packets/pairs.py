@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from core.identity import canonical_json
 from judges.models import ReadingState
 from judges.pairing import Pair, PairState, SideReading
 
@@ -24,7 +25,7 @@ MARKED = {text: mark for mark, text in MARKS.items()}
 def pair_row(pair: Pair) -> list[Any]:
     """A pair as written: a side without a judgment has a blank state, one without a verdict a blank verdict."""
     readings = [cell for reading in (pair.old, pair.new) for cell in _reading_cells(reading)]
-    slices = json.dumps(pair.slices, ensure_ascii=False, sort_keys=True)
+    slices = canonical_json(pair.slices)
     return [pair.case_id, pair.case_version, slices, MARKS[pair.same_content], pair.state.value, *readings]
 
 

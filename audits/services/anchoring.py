@@ -1,7 +1,6 @@
 """From settled labels to cases that people practise on or are measured by: those of an earlier audit, or of a file
 as `export_anchors` writes it. Both are matched by content, so that a label never meets another output."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from audits.exports.tables import format_of
 from audits.models import Audit
 from audits.selectors import require_registered
 from core.errors import InputError, Problem
+from core.identity import file_hash
 from core.models import Author, Project
 from judges.holdouts import require_open
 from judges.intake.problems import Problems
@@ -74,10 +74,8 @@ def anchor_set_from_file(
     kind = format_of(path)
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    return _store(
-        project, list(_file_rows(path, kind)), f"{path.name}, sha256 {sha256[:12]}", name, purpose, actor, now
-    )
+    source = f"{path.name}, sha256 {file_hash(path)[:12]}"
+    return _store(project, list(_file_rows(path, kind)), source, name, purpose, actor, now)
 
 
 def _file_rows(path: Path, kind: str) -> Iterator[AnchorRow]:
