@@ -43,6 +43,8 @@ PAGES = {
     "monitor": "audits/big/monitor",
     "live": "audits/big/monitor/live",
     "looks": "audits/big/looks",
+    "diagnose": "audits/big/diagnose",
+    "verdict": "audits/big/verdict",
     "results": "audits/big/results",
     "report": "audits/big/report.html",
     "anchors": "audits/big/anchors.csv",

@@ -74,9 +74,13 @@ def reread(
     """Hold the stored readings of a run against another reader, which need not be stored, over the `first` responses
     or all."""
     result = Rereading()
-    judgments = Judgment.objects.filter(run=run, artifact__case__partition=partition, readings__reader=reader)
+    answered = Judgment.objects.filter(run=run, artifact__case__partition=partition).order_by("pk")
+    if first is not None:
+        # Chosen before they are joined: a database without statistics would sort everything the reader has read.
+        answered = Judgment.objects.filter(pk__in=list(answered.values_list("pk", flat=True)[:first]))
+    judgments = answered.filter(readings__reader=reader)
     stored = {f"stored_{name}": F(f"readings__{name}") for name in ("state", "raw_label", "verdict", "reason")}
-    read = judgments.annotate(**stored).select_related("artifact__case").order_by("pk")[:first]
+    read = judgments.annotate(**stored).select_related("artifact__case").order_by("pk")
     for row in _rows(read.iterator(), run.case_set.project, other):
         result.add(row, listed)
     return result

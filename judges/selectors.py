@@ -79,9 +79,15 @@ def reads_of(run: Run, reader: Reader, partition: str) -> dict[int, ReadOf]:
     }
 
 
+def judgments_on(run: Run, reader: Reader, cases: Sequence[int]) -> QuerySet[Judgment]:
+    """A run's judgments of these cases that the reader has read. By a list of their artifacts: joined to the cases, a
+    database may begin at the run or the reader and go through everything there is of either."""
+    artifacts = Artifact.objects.filter(system_version=run.system_version_id, case__in=cases)
+    return Judgment.objects.filter(run=run, artifact__in=artifacts.values("pk"), readings__reader=reader)
+
+
 def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
-    judgments = Judgment.objects.filter(run=run, readings__reader=reader, artifact__case__in=cases)
-    rows = judgments.values_list(
+    rows = judgments_on(run, reader, cases).values_list(
         "artifact__case_id",
         "readings__state",
         "readings__verdict",
