@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from adjudication.models import ItemState, ReasonOwner, Reference
 from audits.models import Audit, Diagnosis
 from audits.outcomes import Labels, Outcome, outcome_of
-from audits.selectors import standing_settlements
+from audits.selectors import standing_settlements, verdicts_by_case
 from core.errors import InputError, Problem
 from judges.holdouts import require_open
 from judges.models import Case, Comparison
@@ -178,9 +178,11 @@ def _known(audit: Audit, pair: Pair, settled: tuple[str, Labels] | None, said: D
 def blocking_outcomes(audit: Audit) -> dict[str, int]:
     """How many decisions changed in blocking slices, by what they came to. Counts only: no case is named."""
     keys = cases_found(pair_index_of(audit.comparison), [BLOCKING]).tolist()
-    counts: Counter[Outcome] = Counter()
-    for start in range(0, len(keys), 500):
-        counts.update(one.outcome for one in cases_known(audit, keys[start : start + 500]))
+    settled, verdicts = _labels(audit, keys), verdicts_by_case(audit)
+    judged = {"is_swap": audit.comparison.is_swap, "scale": audit.rubric.values}
+    known = [(verdicts[case], labels) for case, (_, labels) in settled.items() if case in verdicts]
+    counts = Counter(outcome_of(*one, **judged) for one in known)
+    counts[Outcome.UNSETTLED] += len(keys) - len(known)
     return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
 
 

@@ -41,15 +41,13 @@ def pairs_page(
     require_open(comparison)
     if unknown := [state for state in states if state not in (*STATES, *MARKS)]:
         raise InputError(Problem("no such state", key="state", value=unknown[0], allowed=", ".join((*STATES, *MARKS))))
-    within = cases_found(pair_index_of(comparison), states) if states else None
-    if within is not None and not case:
-        found, total = those_after(within, after, number + 1), len(within)
+    within = cases_found(pair_index_of(comparison), states or STATES)
+    if case:
+        versions = comparison.case_set.cases.filter(partition=comparison.partition, case_id=case, pk__gt=after)
+        keys = versions.order_by("pk").values_list("pk", flat=True)
+        found, total = [key for key in keys if key in within][: number + 1], None
     else:
-        cases = comparison.case_set.cases.filter(partition=comparison.partition, pk__gt=after).order_by("pk")
-        cases = cases.filter(case_id=case) if case else cases
-        found, total = list(cases.values_list("pk", flat=True)[: number + 1]), None
-    if within is not None and case:
-        found = [key for key in found if key in within]  # the versions of one case
+        found, total = those_after(within, after, number + 1), len(within)
     return PairsPage(
         diagnoses_of(comparison, found[:number]), found[number - 1] if len(found) > number else None, total
     )

@@ -54,7 +54,7 @@ class KnownCells:
 def known_cells(audit: Audit) -> KnownCells:
     comparison, best = audit.comparison, best_label(audit.rubric.values)
     old_system, new_system = comparison.old_run.system_version_id, comparison.new_run.system_version_id
-    verdicts = _verdicts_by_case(audit)
+    verdicts = verdicts_by_case(audit)
     counts: Counter[str] = Counter()
     for case, labels in _labels_by_case(audit).items():
         old, new = labels.get(old_system), labels.get(new_system)
@@ -68,7 +68,7 @@ def known_cells(audit: Audit) -> KnownCells:
     return KnownCells({name: counts[name] for name in CELL_NAMES}, counts.total(), eligible)
 
 
-def _verdicts_by_case(audit: Audit) -> dict[int, tuple[str, str]]:
+def verdicts_by_case(audit: Audit) -> dict[int, tuple[str, str]]:
     """The verdicts of every eligible case that may have a label: those drawn, and those settled outside the sample."""
     drawn = {case: (old, new) for case, old, new in audit.draws.values_list("case", "old", "new")}
     outside = audit.queue.items.filter(state=ItemState.SETTLED).exclude(draws__audit=audit)
