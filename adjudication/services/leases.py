@@ -102,8 +102,9 @@ def leases_expire(*, now: datetime) -> int:
     if not expired.exists():
         return 0
     with transaction.atomic():
-        locked = expired.select_for_update(skip_locked=True, no_key=True).order_by("pk")
-        found = dict(locked.values_list("pk", "slot"))
+        # Nobody is waited for: whoever has one of the two locked may wait for the other. The next claim comes by again.
+        locked = expired.select_related("slot").select_for_update(skip_locked=True, no_key=True, of=("self", "slot"))
+        found = {lease.pk: lease.slot_id for lease in locked.order_by("pk")}
         Slot.objects.filter(pk__in=found.values()).update(urgent=True)
         return Lease.objects.filter(pk__in=found).update(ended_at=now, end=LeaseEnd.EXPIRED)
 
@@ -145,6 +146,9 @@ def _take_back(lease: QuerySet[Lease], now: datetime) -> bool:
     expired = lease.filter(end=LeaseEnd.EXPIRED, slot__state=SlotState.OPEN)
     try:
         with transaction.atomic():
+            # The slot first, as a claim locks it: whoever claims it now would else wait for this lease, and the answer
+            # that this lease is for would wait for the slot.
+            list(Slot.objects.select_for_update(no_key=True).filter(pk__in=expired.values("slot")))
             return expired.update(ended_at=None, end="", expires_at=now + LEASE) == 1
     except IntegrityError:  # one_live_lease_per_slot: somebody has taken it since
         return False
@@ -235,7 +239,7 @@ def _first(places: Iterable[Place], *, locked: bool) -> tuple[Place, Slot] | Non
 def _hold(slot: Slot, place: Place, now: datetime, ahead: bool) -> Lease:
     queue, actor = place.queue, place.author
     if place.loaded_by_another:
-        Lease.objects.filter(slot=slot, ahead=True, ended_at=None).update(ended_at=now, end=LeaseEnd.RELEASED)
+        _let_go(slot, now)
     if slot.queue_id == queue.pk:  # and not of a known case beside it
         if place.beyond + BOOKMARK_EVERY <= slot.rank and not slot.urgent:
             Bookmark.objects.update_or_create(author=actor, queue=queue, defaults={"rank": slot.rank})
@@ -243,3 +247,11 @@ def _hold(slot: Slot, place: Place, now: datetime, ahead: bool) -> Lease:
     return Lease.objects.create(
         slot=slot, item=slot.item, author=actor, taken_at=now, expires_at=now + LEASE, ahead=ahead
     )
+
+
+def _let_go(slot: Slot, now: datetime) -> None:
+    """Take a slot from whoever has only loaded it. Raises `IntegrityError` where they have it in hand by now."""
+    loaded = Lease.objects.filter(slot=slot, ahead=True, ended_at=None)
+    locked = loaded.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True)
+    if Lease.objects.filter(pk__in=list(locked)).update(ended_at=now, end=LeaseEnd.RELEASED) != 1:
+        raise IntegrityError("one_live_lease_per_slot")

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from adjudication.models import ItemState, Lease, LeaseEnd, Queue, QueuePurpose, Review, Settlement, SlotKind
-from adjudication.services.leases import lease_end, lease_renew, leases_expire, slot_claim
+from adjudication.services.leases import LeaseLost, lease_end, lease_renew, leases_expire, slot_claim
 from adjudication.services.reviews import item_skip, review_submit
 from core.models import Author, Event, Project
 from tests import factories
@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 FORK = multiprocessing.get_context("fork")
 ROUNDS, RACERS, CLIENTS, ITEMS = 20, 20, 8, 200
 BUSY = 10.0  # seconds
+LATE = NOW + timedelta(hours=1)
 _start: Barrier
 
 
@@ -36,7 +37,7 @@ def _join(barrier: Barrier) -> None:
 def at_once(work: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
     """What each process returned; an error in any of them is raised here."""
     connection.close()
-    barrier = FORK.Barrier(len(arguments))
+    barrier = FORK.Barrier(len(arguments), timeout=60)
     with FORK.Pool(len(arguments), initializer=_join, initargs=(barrier,)) as pool:
         return pool.map(work, arguments, chunksize=1)
 
@@ -195,13 +196,12 @@ def test_two_windows_of_one_person_hold_one_lease_of_an_item_that_needs_two(proj
 
 
 def _expire_or_renew(work: tuple[Lease, Author] | None) -> None:
-    late = NOW + timedelta(hours=1)
     _start.wait()
     for _ in range(20):
         if work is None:
-            leases_expire(now=late)
+            leases_expire(now=LATE)
         else:
-            lease_renew(lease=work[0], actor=work[1], now=late)
+            lease_renew(lease=work[0], actor=work[1], now=LATE)
 
 
 def test_holders_who_renew_while_others_expire_keep_their_leases(project: Project) -> None:
@@ -210,8 +210,34 @@ def test_holders_who_renew_while_others_expire_keep_their_leases(project: Projec
     held = [(factories.claim(queue, person), person) for person in people]
     at_once(_expire_or_renew, [*held, None, None])
     for lease, person in held:
-        lease_renew(lease=lease, actor=person, now=NOW + timedelta(hours=1))
+        lease_renew(lease=lease, actor=person, now=LATE)
     assert Lease.objects.filter(ended_at=None).count() == 6
+
+
+def _send_late_or_claim(work: tuple[list[Lease], Author | None]) -> list[bool]:
+    """Of each lease that has run out: whether its holder's answer was taken, or somebody else has the slot."""
+    leases, colleague = work
+    got = []
+    for lease in leases:
+        _start.wait()
+        if colleague is not None:
+            got.append(slot_claim(queue=lease.item.queue, actor=colleague, now=LATE) is not None)
+            continue
+        try:
+            submit(lease, now=LATE)
+            got.append(True)
+        except LeaseLost:
+            got.append(False)
+    return got
+
+
+def test_late_answer_and_next_claim_of_its_slot_have_one_winner_and_no_deadlock(project: Project) -> None:
+    """BEHAVIOUR 4."""
+    ann, *colleagues = _people(project, 1 + 4)
+    leases = [factories.claim(factories.make_queue(project, 1, name=f"round {n}"), ann) for n in range(60)]
+    leases_expire(now=LATE)
+    got = at_once(_send_late_or_claim, [(leases, person) for person in [None, *colleagues]])
+    assert [sum(one) for one in zip(*got, strict=True)] == [1] * 60
 
 
 def _skip_or_answer(work: tuple[Queue, Author, int]) -> None:
