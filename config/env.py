@@ -43,6 +43,17 @@ def base_path(name: str) -> str:
     return path
 
 
+def issuer(name: str, *, plain_allowed: bool) -> str:
+    """The address of an OpenID Connect provider, or nothing; without TLS anybody on the way could be anybody."""
+    address = os.environ.get(name, "").rstrip("/")
+    schemes = ("https://", "http://") if plain_allowed else ("https://",)
+    if address and not address.startswith(schemes):
+        raise ImproperlyConfigured(
+            f"{name} is {address!r}; allowed: an address that begins with {' or '.join(schemes)}"
+        )
+    return address
+
+
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     value = os.environ.get(name, default)
     if value not in allowed:

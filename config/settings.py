@@ -44,6 +44,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "django_htmx",
     "config",
     "core",
@@ -111,7 +114,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "core.signin.PasswordAndCode"]
 # Failures count by account, whatever the address, and by address, whatever the account. A success forgives none:
 # whoever guesses could sign in as themselves in between.
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
@@ -120,7 +123,17 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_CLIENT_IP_CALLABLE = "core.signin.client_address"
 AXES_LOCKOUT_CALLABLE = "core.signin.locked_out"
 AXES_DISABLE_ACCESS_LOG = True
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]
 AXES_ENABLE_ADMIN = AXES_VERBOSE = False
+# A wrong code is a failed attempt like a wrong password, and counted there alone.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
+OTP_TOTP_ISSUER = "Tertium"
+# Whoever signs people in instead of us, where the installation has such a service (OpenID Connect).
+OIDC_ISSUER = env.issuer("OIDC_ISSUER", plain_allowed=not PRODUCTION)
+OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
+if OIDC_ISSUER:
+    env.require_said("OIDC_CLIENT_ID", "the name under which that service knows this installation")
+OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_ID", ""), env.secret("OIDC_CLIENT_SECRET")
 # Believed only where a proxy stands in front that sets it itself: anybody else can send it too.
 if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -2,8 +2,10 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from config.metrics import metrics
-from core.access import public, refuse_undeclared
+from core.access import public, refuse_undeclared, signed_in
+from core.account import PasswordChange, account, second_factor, second_factor_remove
 from core.signin import SignIn
+from core.sso import sso, sso_callback
 from core.views import healthz, home, project_home, readyz
 
 urlpatterns = [
@@ -12,7 +14,13 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("", home, name="home"),
     path("login", public(SignIn.as_view()), name="login"),
+    path("login/sso", sso, name="sso"),
+    path("login/sso/callback", sso_callback, name="sso-callback"),
     path("logout", public(LogoutView.as_view(next_page="login")), name="logout"),
+    path("account", account, name="account"),
+    path("account/password", signed_in(PasswordChange.as_view()), name="password"),
+    path("account/second-factor", second_factor, name="second-factor"),
+    path("account/second-factor/remove", second_factor_remove, name="second-factor-remove"),
     path("p/<str:project>/", project_home, name="project"),
     path("p/<str:project>/", include("adjudication.urls")),
     path("p/<str:project>/", include("audits.urls")),

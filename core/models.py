@@ -71,6 +71,24 @@ class Author(models.Model):
         return self.pseudonym
 
 
+class ExternalAccount(models.Model):
+    """Whom an OpenID Connect provider knows under this subject: tied to an account at the first sign-in, for good."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="external_accounts")
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    tied_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_per_subject_of_an_issuer"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="one_subject_of_an_issuer_per_account"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"
+
+
 class Event(AppendOnly):
     """What happened, written in the transaction that made it happen. It is also the outbox: the tasks
     that follow an event can be found from here when the message that should have woken them was lost."""

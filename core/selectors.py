@@ -1,4 +1,7 @@
-"""Reads of projects."""
+"""Reads of projects and accounts."""
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractUser
 
 from core.errors import InputError, Problem
 from core.models import Project
@@ -11,4 +14,11 @@ def project_find(name: str) -> Project:
     if found is None:
         known = ", ".join(Project.objects.order_by("name").values_list("name", flat=True)[:NAMED])
         raise InputError(Problem("there is no project of this name", value=name, allowed=known or "none is there yet"))
+    return found
+
+
+def user_named(username: str) -> AbstractUser:
+    found: AbstractUser | None = get_user_model().objects.filter(username=username).first()
+    if found is None:
+        raise InputError(Problem("there is no such account", value=username))
     return found

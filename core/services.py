@@ -15,11 +15,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.module_loading import import_string
+from django_otp import user_has_device
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from core.errors import InputError, Problem, Refused
-from core.models import Author, AuthorKind, Membership, Project, Role
+from core.models import Author, AuthorKind, ExternalAccount, Membership, Project, Role
 
 OPERATOR = "operator"
+RECOVERY_CODES = 10
 
 
 @transaction.atomic
@@ -73,11 +77,17 @@ def _project_forget(actor: Author) -> None:
 
 @transaction.atomic
 def member_add(
-    *, project: Project, username: str, role: Role, kind: AuthorKind = AuthorKind.MEMBER, pseudonym: str = ""
+    *,
+    project: Project,
+    username: str,
+    role: Role,
+    kind: AuthorKind = AuthorKind.MEMBER,
+    pseudonym: str = "",
+    email: str = "",
 ) -> Author:
     """A member with one role, and the author under whose pseudonym (else: account's name) their labels stand.
 
-    Whoever comes back keeps the pseudonym they had.
+    Whoever comes back keeps the pseudonym they had. `email` is that by which single sign-on finds the account.
     """
     if (
         pseudonym
@@ -87,6 +97,9 @@ def member_add(
             Problem("somebody else has this pseudonym in the project", value=pseudonym, allowed="another one")
         )
     user, _ = get_user_model().objects.get_or_create(username=username, defaults={"password": make_password(None)})
+    if email and email != user.email:
+        user.email = email
+        user.save(update_fields=["email"])
     Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
     author, _ = Author.objects.get_or_create(
         project=project, user=user, defaults={"pseudonym": pseudonym or username, "kind": kind}
@@ -128,6 +141,51 @@ def password_set(*, author: Author, password: str) -> None:
         raise InputError(Problem(" ".join(error.messages), key="password")) from error
     author.user.set_password(password)
     author.user.save(update_fields=["password"])
+
+
+@transaction.atomic
+def second_factor_set(*, user: AbstractUser, key: str, code: str) -> list[str]:
+    """From now on this account is signed in to with a code too. `key` is the app's, in hex; `code` shows that the app
+    has it. What comes back are codes for when the app is lost, each good for one sign-in."""
+    get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+    if user_has_device(user):
+        raise Refused(Problem("this account has a second factor already", allowed="another one after it is removed"))
+    if not TOTPDevice.objects.create(user=user, key=key, name="app").verify_token(code):
+        raise InputError(Problem("this is not the code that the app shows now", key="code"))
+    recovery = StaticDevice.objects.create(user=user, name="recovery codes")
+    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
+    StaticToken.objects.bulk_create(StaticToken(device=recovery, token=one) for one in codes)
+    return codes
+
+
+@transaction.atomic
+def second_factor_remove(*, user: AbstractUser) -> bool:
+    """The password alone is enough again. False where there was no second factor."""
+    StaticDevice.objects.filter(user=user).delete()
+    return TOTPDevice.objects.filter(user=user).delete()[0] > 0
+
+
+@transaction.atomic
+def external_account_user(*, issuer: str, subject: str, email: str, now: datetime) -> AbstractUser:
+    """Whose account a provider's subject signs in to. At first it is found by `email`, which the provider has verified
+    (else empty) and an owner has entered here; from then on by the subject, which never goes to another."""
+    if not subject:
+        raise InputError(Problem("the provider did not say who you are"))
+    tied = ExternalAccount.objects.select_related("user").filter(issuer=issuer, subject=subject).first()
+    if tied is None:
+        users = list(get_user_model().objects.filter(email__iexact=email, is_active=True)) if email else []
+        if len(users) != 1 or users[0].external_accounts.filter(issuer=issuer).exists():
+            raise Refused(
+                Problem(
+                    "no account here is yours",
+                    value=email or "no verified address",
+                    allowed="an address that an owner has entered for one account here",
+                )
+            )
+        tied = ExternalAccount.objects.create(user=users[0], issuer=issuer, subject=subject, tied_at=now)
+    if not tied.user.is_active:
+        raise Refused(Problem("this account is closed"))
+    return tied.user
 
 
 @transaction.atomic

@@ -64,8 +64,8 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:anchors": LEADING,
     "audits:reviews": LEADING,
 }
-PUBLIC = {"healthz", "readyz", "metrics", "login", "logout"}
-SIGNED_IN = {"home"}
+PUBLIC = {"healthz", "readyz", "metrics", "login", "sso", "sso-callback", "logout"}
+SIGNED_IN = {"home", "account", "password", "second-factor", "second-factor-remove"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 

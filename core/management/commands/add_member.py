@@ -26,6 +26,8 @@ class Command(Base):
         parser.add_argument("role", choices=Role.values)
         parser.add_argument("--pseudonym", default="", help='what stands beside their labels (default: "person N")')
 
+        parser.add_argument("--email", default="", help="the address by which single sign-on finds the account")
+
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         username = options["username"]
         project = project_ensure(name=options["project"], now=timezone.now())
@@ -34,6 +36,7 @@ class Command(Base):
             username=username,
             role=Role(options["role"]),
             pseudonym=options["pseudonym"] or pseudonym_free(project),
+            email=options["email"],
         )
         result = {"project": project.name, "username": username, "role": options["role"], "pseudonym": author.pseudonym}
         if not get_user_model().objects.get(username=username).has_usable_password():

@@ -7,12 +7,11 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth import get_user_model
-
 from core.commands import Command as Base
 from core.commands import Result
 from core.errors import InputError, Problem
 from core.models import Author
+from core.selectors import user_named
 from core.services import account_remove, member_remove
 
 
@@ -27,9 +26,7 @@ class Command(Base):
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         username, project = options["username"], options["project"]
-        user = get_user_model().objects.filter(username=username).first()
-        if user is None:
-            raise InputError(Problem("there is no such account", value=username))
+        user = user_named(username)
         if options["account"]:
             authors = account_remove(user=user)
         else:
