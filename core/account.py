@@ -33,9 +33,7 @@ class FactorForm(forms.Form):
     """What makes sure that the person themselves is there, not only their open session."""
 
     password = forms.CharField(widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}), strip=False)
-    code = forms.CharField(
-        max_length=16, widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"})
-    )
+    code = forms.CharField(max_length=16, widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}))
 
     def clean_code(self) -> str:
         return str(self.cleaned_data["code"]).replace(" ", "")

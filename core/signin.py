@@ -42,7 +42,7 @@ class SignInForm(AuthenticationForm):
         label="Code of your second factor, if you use one",
         required=False,
         max_length=16,
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
     )
 
     def __init__(self, request: HttpRequest | None = None, *args: Any, **kwargs: Any) -> None:
