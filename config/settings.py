@@ -159,6 +159,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("New audit", "audits:new"),
         ("Calibration", "audits:calibration"),
         ("Reason codes", "adjudication:reason-codes"),
+        ("Members", "members"),
     ],
 }
 

@@ -4,6 +4,7 @@ from django.urls import include, path
 from config.metrics import metrics
 from core.access import public, refuse_undeclared, signed_in
 from core.account import PasswordChange, account, second_factor, second_factor_remove
+from core.members import member_removal, member_role, members
 from core.signin import SignIn
 from core.sso import sso, sso_callback
 from core.views import healthz, home, project_home, readyz
@@ -22,6 +23,9 @@ urlpatterns = [
     path("account/second-factor", second_factor, name="second-factor"),
     path("account/second-factor/remove", second_factor_remove, name="second-factor-remove"),
     path("p/<str:project>/", project_home, name="project"),
+    path("p/<str:project>/members", members, name="members"),
+    path("p/<str:project>/members/<int:number>/role", member_role, name="member-role"),
+    path("p/<str:project>/members/<int:number>/remove", member_removal, name="member-removal"),
     path("p/<str:project>/", include("adjudication.urls")),
     path("p/<str:project>/", include("audits.urls")),
 ]

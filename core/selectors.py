@@ -2,9 +2,10 @@
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from core.errors import InputError, Problem
-from core.models import Project
+from core.models import Author, Membership, Project
 
 NAMED = 20
 
@@ -22,3 +23,14 @@ def user_named(username: str) -> AbstractUser:
     if found is None:
         raise InputError(Problem("there is no such account", value=username))
     return found
+
+
+def members_of(project: Project) -> QuerySet[Author]:
+    """The authors of those who are in the project now, each with `role`."""
+    membership = Membership.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
+    return (
+        Author.objects.select_related("user")
+        .annotate(role=Subquery(membership.values("role")))
+        .filter(project=project, role__isnull=False)
+        .order_by("pk")
+    )

@@ -1,6 +1,7 @@
 """Projects and people."""
 
 import contextlib
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,7 +20,9 @@ from django_otp import user_has_device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from core.access import require_role
 from core.errors import InputError, Problem, Refused
+from core.events import event_record
 from core.models import Author, AuthorKind, ExternalAccount, Membership, Project, Role
 
 OPERATOR = "operator"
@@ -119,6 +122,66 @@ def pseudonym_free(project: Project) -> str:
 def member_remove(*, author: Author) -> None:
     """The person leaves the project; what they stated stays, under their pseudonym."""
     Membership.objects.filter(project=author.project_id, user=author.user_id).delete()
+
+
+@transaction.atomic
+def member_enrol(
+    *, username: str, role: Role, pseudonym: str, email: str, actor: Author, now: datetime
+) -> tuple[Author, str | None]:
+    """An owner takes somebody in. A new account comes with a password, which nobody can read again later.
+
+    Of an account that is there already, an owner changes nothing: it may belong to other projects too.
+    """
+    require_role(actor, Role.OWNER)
+    project = actor.project
+    known = get_user_model().objects.filter(username=username).first()
+    if known and known.memberships.filter(project=project).exists():
+        raise Refused(Problem("is in the project already", key="username", value=username))
+    if known and email:
+        allowed = "none, for an account that is there already"
+        raise Refused(Problem("the address is its own affair", key="email", value=email, allowed=allowed))
+    author = member_add(
+        project=project,
+        username=username,
+        role=Role(role),
+        pseudonym=pseudonym or pseudonym_free(project),
+        email=email,
+    )
+    password = None if known else secrets.token_urlsafe(16)
+    if password:
+        password_set(author=author, password=password)
+    _told("core.member-added", author, actor, now, role=Role(role).value)
+    return author, password
+
+
+@transaction.atomic
+def member_role_set(*, author: Author, role: Role, actor: Author, now: datetime) -> None:
+    require_role(actor, Role.OWNER)
+    _keep_an_owner(author, role)
+    membership = Membership.objects.filter(project=author.project_id, user=author.user_id)
+    if not membership.update(role=role):
+        raise Refused(Problem(f"{author} is not in the project any more"))
+    _told("core.member-role-set", author, actor, now, role=role.value)
+
+
+@transaction.atomic
+def member_dismiss(*, author: Author, actor: Author, now: datetime) -> None:
+    """An owner lets somebody go, or goes; what they stated stays, under their pseudonym."""
+    require_role(actor, Role.OWNER)
+    _keep_an_owner(author, None)
+    member_remove(author=author)
+    _told("core.member-removed", author, actor, now)
+
+
+def _keep_an_owner(author: Author, role: Role | None) -> None:
+    """Of two owners who remove each other at once, the second finds that they are the last."""
+    owners = Membership.objects.select_for_update().filter(project=author.project_id, role=Role.OWNER)
+    if role != Role.OWNER and {owner.user_id for owner in owners.order_by("pk")} == {author.user_id}:
+        raise Refused(Problem(f"{author} is the only owner", allowed="another owner first"))
+
+
+def _told(name: str, author: Author, actor: Author, now: datetime, **more: str) -> None:
+    event_record(name=name, actor=actor, now=now, payload={"author": author.pk} | more)
 
 
 @transaction.atomic

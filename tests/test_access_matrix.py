@@ -20,6 +20,9 @@ ALL = set(Role)
 # Of a project: the roles that are let in.
 IN_PROJECT: dict[str, set[Role]] = {
     "project": ALL,
+    "members": OWNING,
+    "member-role": OWNING,
+    "member-removal": OWNING,
     "adjudication:work": DESK,
     "adjudication:differences": DESK,
     "adjudication:keys": DESK,

@@ -65,6 +65,8 @@ PAGES = [
     ("ann", "/p/p/nothing-here"),
     ("lea", "/p/p/review"),
     ("olga", "/p/p/reason-codes"),
+    ("olga", "/p/p/members"),
+    ("ann", "/account"),
 ]
 
 
