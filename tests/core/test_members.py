@@ -44,6 +44,15 @@ def test_second_call_changes_the_role_and_nothing_else(capsys: pytest.CaptureFix
     assert (Membership.objects.get().role, Author.objects.get(kind="member").pseudonym) == ("lead", "heron")
 
 
+def test_command_says_who_is_in_and_the_password_of_a_new_account_once(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("add_member", "alpha", "ann", "reviewer")
+    who, password = capsys.readouterr().out.splitlines()
+    assert who == "ann is reviewer in alpha, as 'person 1'"
+    assert password.endswith(" (shown this once)")
+    call_command("add_member", "alpha", "ann", "lead")
+    assert capsys.readouterr().out == "ann is lead in alpha, as 'person 1'\n"
+
+
 def test_pseudonym_of_somebody_else_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "add_member", "alpha", "ann", "reviewer", "--pseudonym", "heron")
     with pytest.raises(CommandError, match="somebody else has this pseudonym in the project \\(found 'heron'\\)"):

@@ -131,8 +131,7 @@ def test_light_pages(project: Project, people: dict[str, Author], open_as: Open)
     """All that a first visit loads, uncompressed, without the texts of the case."""
     factories.make_queue(project, 2)
     for path in ("/p/p/work", "/p/p/review"):
-        page = open_as(people["ann"], "/login")
-        sizes: list[int] = []
-        page.on("response", lambda response, sizes=sizes: sizes.append(len(response.body())))
-        page.goto(path, wait_until="networkidle")
+        page = open_as(people["ann"], path)
+        page.wait_for_load_state("networkidle")
+        sizes = page.evaluate("performance.getEntries().map(entry => entry.decodedBodySize || 0)")
         assert 20_000 < sum(sizes) < 100_000, path

@@ -45,6 +45,8 @@ class Command(Base):
 
         def lines() -> list[str]:
             said = [f"{username} is {options['role']} in {project.name}, as {author.pseudonym!r}"]
-            return said + [f"password: {result['password']} (shown this once)"] * ("password" in result)
+            if "password" in result:
+                said.append(f"password: {result['password']} (shown this once)")
+            return said
 
         return result, lines, True
