@@ -21,6 +21,8 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 def case_faults(case: CaseRow, source: Source) -> list[Problem]:
     """Faults of a case's id, cluster, slices and partition."""
+    if not (case.slices or case.cluster or case.partition) and not name_fault(case.case_id):
+        return []
     key, faults = source.join.name, []
     names: list[tuple[str | None, str]] = [(key, case.case_id), (source.cluster, case.cluster)]
     names += [(source.slices.get(name), value) for name, value in case.slices.items()]
@@ -37,7 +39,7 @@ def case_faults(case: CaseRow, source: Source) -> list[Problem]:
 
 def judgment_faults(judgment: JudgmentRow, source: Source) -> list[Problem]:
     """Faults of what was recorded beside the response."""
-    if not judgment.provenance and not judgment.score and "\x00" not in (judgment.label or ""):
+    if judgment.is_bare and "\x00" not in (judgment.label or ""):
         return []
     return list(_judgment_faults(judgment, source))
 
@@ -60,7 +62,7 @@ def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]
 
 def version_faults(row: Row, source: Source) -> Iterator[Problem]:
     """A row of another judge version than the side declares would be booked under the wrong name."""
-    if source.judge_version and row.cells[source.judge_version] != source.judge_named:
+    if row.cells[source.judge_version] != source.judge_named:
         what = f"a judge version that the {source.judgments_of} side does not declare"
         found = row.cells[source.judge_version]
         yield Problem(what, source.file, row.number, source.judge_version, value=found, allowed=source.judge_named)

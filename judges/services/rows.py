@@ -1,11 +1,12 @@
 """Rows written by plain SQL: a million of them are too many for objects. Only loads write this way."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
-from django.db import connection, models
+from django.db import IntegrityError, connection, models, transaction
 
 # Rows of one statement on SQLite, which for every statement begins, writes the table's last key and ends anew.
 TOGETHER = 50
@@ -61,6 +62,27 @@ def new_rows_write(
         cursor.execute(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming_{table} ON CONFLICT DO NOTHING"  # noqa: S608
         )
+
+
+def rows_write_once(
+    model: type[models.Model],
+    columns: Sequence[str],
+    rows: Mapping[str, Sequence[Any]],
+    *,
+    types: Sequence[str],
+    there: str,
+    parameter: Any,
+) -> None:
+    """Write, in a transaction, the rows whose key is not there, as `there` asks. PostgreSQL is asked first: that it
+    finds out while it writes is dear; to SQLite it costs nothing."""
+    if connection.vendor == "postgresql":
+        known = {key for (key,) in found(there, list(rows), parameter)}
+        absent = [row for key, row in rows.items() if key not in known]
+        with suppress(IntegrityError), transaction.atomic():  # somebody else may write one of them meanwhile
+            rows_write(model, columns, absent, types=types)
+            return
+    with transaction.atomic():
+        new_rows_write(model, columns, rows.values(), types=types)
 
 
 def found(query: str, keys: Sequence[Any], *parameters: Any) -> list[tuple[Any, ...]]:
