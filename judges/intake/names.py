@@ -62,7 +62,7 @@ def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]
 
 def version_faults(row: Row, source: Source) -> Iterator[Problem]:
     """A row of another judge version than the side declares would be booked under the wrong name."""
-    if row.cells[source.judge_version] != source.judge_named:
+    if source.judge_version and row.cells[source.judge_version] != source.judge_named:
         what = f"a judge version that the {source.judgments_of} side does not declare"
         found = row.cells[source.judge_version]
         yield Problem(what, source.file, row.number, source.judge_version, value=found, allowed=source.judge_named)
