@@ -1,12 +1,12 @@
 """What a plan asks for before anybody has answered: labels by stratum."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from audits.frames import FrameRow
+from audits.frames import CellKey, FrameSizes
 from audits.models import Audit
-from audits.plans import predictor_of, sizing_arguments, target_half_width
+from audits.plans import sizing_arguments, target_half_width
 from audits.stats.design import FORCED, IDENTICAL
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
@@ -18,23 +18,23 @@ from core.errors import InputError, Problem
 GROUPS: dict[str, Request] = {"disagree": "optimal", "agree": "optimal", IDENTICAL: 0}
 
 
-def first_allocation(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, int]:
+def first_allocation(audit: Audit, frame: FrameSizes) -> dict[str, int]:
     """Labels of the first registration by stratum."""
-    return initial_allocation(_empty_pool(audit, rows), **_arguments(audit, rows))
+    return initial_allocation(_empty_pool(audit, frame), **_arguments(audit, frame))
 
 
-def first_sizing(audit: Audit, rows: Sequence[FrameRow]) -> Sizing:
+def first_sizing(audit: Audit, frame: FrameSizes) -> Sizing:
     """The same with what is expected of it. Without a target its widths mean nothing."""
-    return plan_sizing(_empty_pool(audit, rows), **_arguments(audit, rows))
+    return plan_sizing(_empty_pool(audit, frame), **_arguments(audit, frame))
 
 
-def _arguments(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, Any]:
+def _arguments(audit: Audit, frame: FrameSizes) -> dict[str, Any]:
     plan = audit.plan
-    if predictor_of(plan) == "score":
-        _check_scores(rows)
+    _check_scores(frame)
     half_width = target_half_width(plan)
-    requests = _requests(plan["allocation"], rows)
-    if half_width is None and (unsized := [name for name in rows_strata(rows) if requests.get(name) == "optimal"]):
+    requests = _requests(plan["allocation"], frame)
+    strata = sorted({stratum for stratum, *_ in frame.cells})
+    if half_width is None and (unsized := [name for name in strata if requests.get(name) == "optimal"]):
         raise InputError(
             Problem(
                 "without a target nothing is optimal",
@@ -50,26 +50,29 @@ def _arguments(audit: Audit, rows: Sequence[FrameRow]) -> dict[str, Any]:
     }
 
 
-def _check_scores(rows: Sequence[FrameRow]) -> None:
+def _check_scores(frame: FrameSizes) -> None:
     """A predictor is known for every case before any label: its mean over all of them enters the estimate."""
-    without = [row.case_id for row in rows if row.score is None]
-    if without:
-        what = f"the plan's predictor is a score, and {len(without)} of {len(rows)} eligible cases have none"
+    if frame.unscored:
+        cases = frame.cells.total()
+        what = f"the plan's predictor is a score, and {frame.unscored} of {cases} eligible cases have none"
         allowed = "a score of every eligible case, or the predictor cells"
-        raise InputError(Problem(what, key="plan.predictor", value=f"case {without[0]}", allowed=allowed))
+        raise InputError(Problem(what, key="plan.predictor", value=f"case {frame.first_unscored}", allowed=allowed))
 
 
-def _requests(allocation: Mapping[str, Any], rows: Sequence[FrameRow]) -> dict[str, Request]:
+def _requests(allocation: Mapping[str, Any], frame: FrameSizes) -> dict[str, Request]:
     """The plan's requests for its groups, as requests for strata. A number is shared out by size."""
     requests: dict[str, Request] = {}
     for group, unsaid in GROUPS.items():
-        sizes = Counter(row.stratum for row in rows if _group(row) == group and row.stratum != FORCED)
+        sizes: Counter[str] = Counter()
+        for cell, number in frame.cells.items():
+            if _group(cell) == group and cell[0] != FORCED:
+                sizes[cell[0]] += number
         asked = allocation.get(group, unsaid)
         if isinstance(asked, int):
             requests |= _shared_out(asked, sizes)
         else:
             requests |= dict.fromkeys(sizes, asked)
-    if any(row.stratum == FORCED for row in rows):
+    if any(stratum == FORCED for stratum, *_ in frame.cells):
         requests[FORCED] = "all"
     return requests
 
@@ -88,22 +91,18 @@ def _shared_out(total: int, sizes: Mapping[str, int]) -> dict[str, int]:
     return shares
 
 
-def _group(row: FrameRow) -> str:
-    if row.same_content:
+def _group(cell: CellKey) -> str:
+    _, old, new, same_content = cell
+    if same_content:
         return IDENTICAL
-    return "agree" if row.old == row.new else "disagree"
+    return "agree" if old == new else "disagree"
 
 
-def rows_strata(rows: Sequence[FrameRow]) -> list[str]:
-    return sorted({row.stratum for row in rows})
-
-
-def _empty_pool(audit: Audit, rows: Sequence[FrameRow]) -> Pool:
-    sizes = Counter((row.stratum, row.old, row.new, row.same_content) for row in rows)
+def _empty_pool(audit: Audit, frame: FrameSizes) -> Pool:
     return Pool(
         cells=tuple(
             PoolCell(stratum=stratum, old=old, new=new, size=size, structural_zero=same)
-            for (stratum, old, new, same), size in sorted(sizes.items())
+            for (stratum, old, new, same), size in sorted(frame.cells.items())
         ),
         kind=audit.comparison.kind,  # type: ignore[arg-type]
         scale=audit.rubric.values,

@@ -8,7 +8,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,10 @@ CAUSES: dict[str, Literal["rerun", "order"]] = {RunRole.REPEAT: "rerun", RunRole
 LONGEST_NAME: int = Stratum._meta.get_field("name").max_length or 0
 
 
-@dataclass(frozen=True)
+CellKey = tuple[str, str, str, bool]  # stratum, old, new, whether an upgrade's two artifacts are the same bytes
+
+
+@dataclass(frozen=True, slots=True)
 class FrameRow:
     """One eligible case. `position` counts from 1 in the permanent random order of its stratum; `score` is the plan's
     predictor, where it takes a finer score."""
@@ -43,6 +46,24 @@ class FrameRow:
     new: str
     same_content: bool
     score: float | None = None
+
+
+@dataclass
+class FrameSizes:
+    """How many cases each cell of the frame has: all that a sizing needs of it. Where the plan takes a score,
+    `unscored` cases have none, and `first_unscored` is one of them."""
+
+    cells: Counter[CellKey] = field(default_factory=Counter)
+    unscored: int = 0
+    first_unscored: str = ""
+
+    def add(self, cell: CellKey, number: int = 1) -> None:
+        self.cells[cell] += number
+
+    def note_score(self, case_id: str, score: float | None) -> None:
+        if score is None:
+            self.first_unscored = self.first_unscored or case_id
+            self.unscored += 1
 
 
 @dataclass(frozen=True)
@@ -72,13 +93,11 @@ class FramePlan:
 def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: FramePlan) -> list[FrameRow]:
     """The frame of the eligible pairs, by stratum and position: the same rows from the same pairs in any order."""
     eligible = [pair for pair in pairs if pair.eligible]
-    names = {pair.case_pk: _stratum(comparison, pair, plan) for pair in eligible}
-    sizes = Counter(name for name, _ in names.values())
-    merged = merged_strata(sizes, dict(names.values()), below=plan.merge_below)
+    names = [_stratum(comparison, pair, plan) for pair in eligible]
+    merged = _merged(Counter(names), plan)
     by_stratum: dict[str, dict[str, Pair]] = {}
-    for pair in eligible:
-        stratum = _within_column(merged[names[pair.case_pk][0]])
-        by_stratum.setdefault(stratum, {})[identity_of(comparison.case_set, pair)] = pair
+    for pair, name in zip(eligible, names, strict=True):
+        by_stratum.setdefault(merged[name], {})[identity_of(comparison.case_set, pair)] = pair
     return [
         FrameRow(
             stratum,
@@ -94,6 +113,34 @@ def frame_rows(comparison: Comparison, pairs: Iterable[Pair], plan: FramePlan) -
             (by_stratum[stratum][name] for name in permanent_order(plan.seed, by_stratum[stratum])), 1
         )
     ]
+
+
+def frame_sizes(comparison: Comparison, pairs: Iterable[Pair], plan: FramePlan) -> FrameSizes:
+    """The sizes of the frame of the eligible pairs, which need not be kept for it."""
+    counted: Counter[tuple[tuple[str, str], str, str, bool]] = Counter()
+    sizes = FrameSizes()
+    for pair in pairs:
+        if pair.eligible:
+            counted[_stratum(comparison, pair, plan), *pair.verdicts, pair.same_content] += 1
+            if plan.score_of is not None:
+                sizes.note_score(pair.case_id, score_of(pair, plan.score_of))
+    names: Counter[tuple[str, str]] = Counter()
+    for (name, *_), number in counted.items():
+        names[name] += number
+    merged = _merged(names, plan)
+    for (name, old, new, same), number in counted.items():
+        sizes.add((merged[name], old, new, same), number)
+    return sizes
+
+
+def sizes_of(rows: Iterable[FrameRow], plan: FramePlan) -> FrameSizes:
+    """The same of a frame that is there."""
+    sizes = FrameSizes()
+    for row in rows:
+        sizes.add((row.stratum, row.old, row.new, row.same_content))
+        if plan.score_of is not None:
+            sizes.note_score(row.case_id, row.score)
+    return sizes
 
 
 def identity_of(case_set: CaseSet, row: Pair | FrameRow) -> str:
@@ -115,6 +162,12 @@ def _stratum(comparison: Comparison, pair: Pair, plan: FramePlan) -> tuple[str, 
     slices = tuple((name, pair.slices.get(name, "")) for name in plan.slices)
     name = stratum_name(old, new, by=plan.by, slices=slices, forced=forced, identical=pair.same_content)  # type: ignore[arg-type]
     return name, stratum_family(old, new, forced=forced, identical=pair.same_content)
+
+
+def _merged(names: Mapping[tuple[str, str], int], plan: FramePlan) -> dict[tuple[str, str], str]:
+    """The stratum of each name and family, whose cases are counted."""
+    merged = merged_strata({name: size for (name, _), size in names.items()}, dict(iter(names)), below=plan.merge_below)
+    return {(name, family): _within_column(merged[name]) for name, family in names}
 
 
 def _within_column(name: str) -> str:

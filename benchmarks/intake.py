@@ -3,6 +3,7 @@
     python -m benchmarks.intake --quick                    10,000 judgments, a few minutes
     python -m benchmarks.intake                            1,000,000 judgments of 1 kB
     python -m benchmarks.intake --database sqlite          on one of the two
+    python -m benchmarks.intake --growth                   5,000 judgments behind 0, 50,000 and 500,000 stored ones
 
 The intake is `audit_open` over a manifest: half as many cases as judgments, an answer for each, two judges. Loading
 is its part from the files to stored rows, texts and readings; what follows, up to the draft audit, counts the pairs and
@@ -10,7 +11,8 @@ sizes the plan. The floor of loading, in the same run and over the same content,
 to COPY them into bare tables (SQLite: executemany, in transactions of the size that the intake has), without a check,
 a hash, an index or a reading. Each runs in a process of its own, whose greatest memory so far is taken.
 
-Then the same small intake is loaded with nothing stored, and behind 1 and 10 times as many judgments as it has.
+With `--growth` it is asked instead whether the time for each row grows with what is stored: the same small intake is
+loaded behind none and behind many (`--quick`: a hundredth of them).
 Seconds by the clock, and in brackets of this process's own time: on a shared machine that says more, though a
 database server's share is not in it. The last line holds the figures and ratios.
 """
@@ -31,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 FULL, QUICK = 1_000_000, 10_000
-GROWTH_SHARE = 20  # the small intake is this part of the large one: 50,000 judgments
+SMALL, BEFORE = 5_000, (0, 50_000, 500_000)
 CHUNK = 2000
 REPLY_BYTES = 1000
 MEMORY_MIB, TIMES = 512, 5
@@ -74,34 +76,31 @@ def main() -> None:
     parser.add_argument("--judgments", type=int, default=FULL)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} judgments")
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
+    parser.add_argument("--growth", action="store_true", help="time for each row behind many stored ones")
     options = parser.parse_args()
     judgments = QUICK if options.quick else options.judgments
     databases = ["sqlite", "postgresql"] if options.database == "both" else [options.database]
-    figures: dict[str, Any] = {"benchmark": "intake", "judgments": judgments}
-    with tempfile.TemporaryDirectory(prefix="tertium-intake-") as folder:
-        files = written(Path(folder) / "large", "large", judgments // 2)
-        for database in databases:
-            figures[database] = compared(database, Path(folder), files, judgments)
+    figures: dict[str, Any] = {"benchmark": "intake", "judgments": SMALL if options.growth else judgments}
+    with tempfile.TemporaryDirectory(prefix="tertium-intake-") as name:
+        folder = Path(name)
+        if options.growth:
+            before = [number // 100 if options.quick else number for number in BEFORE]
+            figures |= {database: grown(database, folder / database, before) for database in databases}
+        else:
+            files = written(folder / "large", "large", judgments // 2)
+            figures |= {database: compared(database, folder, files, judgments) for database in databases}
     print(json.dumps(figures))
 
 
 def compared(database: str, folder: Path, files: Path, judgments: int) -> dict[str, Any]:
     (floor,) = in_its_own_process(database, folder / "floor", [(floor_taken, files)])[0]
     loaded, whole = in_its_own_process(database, folder / "intake", [(taken_in, files)])[0]
-    small = judgments // GROWTH_SHARE
-    # What a process imports at its first intake belongs to none of them.
-    steps = [("warm", 100), ("first", small), ("second", small), ("between", 8 * small), ("third", small)]
-    parts = [(taken_in, written(folder / database / name, name, number // 2)) for name, number in steps]
-    _, first, second, _, third = (marks[0] for marks in in_its_own_process(database, folder / "growth", parts))
     ratio, own = loaded[0] / floor[0], loaded[1] / floor[1]
     print(f"{database}: {judgments:,} judgments")
     print(f"  floor    {shown(floor)}")
     print(f"  loading  {shown(loaded)}, {loaded[2]:.0f} MiB (wanted: at most {MEMORY_MIB})")
     print(f"  {ratio:.1f} times the floor, by own time {own:.1f} (wanted: at most {TIMES})")
-    print(f"  whole    {shown(whole)}, {whole[2]:.0f} MiB")
-    for before, part in ((0, first), (small, second), (10 * small, third)):
-        behind = part[0] / first[0]
-        print(f"  {small:,} judgments behind {before:>9,}: {shown(part)}, {behind:.2f} times the first", flush=True)
+    print(f"  whole    {shown(whole)}, {whole[2]:.0f} MiB", flush=True)
     return {
         "floor_s": round(floor[0], 1),
         "loading_s": round(loaded[0], 1),
@@ -110,8 +109,30 @@ def compared(database: str, folder: Path, files: Path, judgments: int) -> dict[s
         "loading_mib": round(loaded[2]),
         "whole_s": round(whole[0], 1),
         "whole_mib": round(whole[2]),
-        "growth": [round(part[0] / first[0], 2) for part in (first, second, third)],
-        "growth_own_time": [round(part[1] / first[1], 2) for part in (first, second, third)],
+    }
+
+
+def grown(database: str, folder: Path, before: list[int]) -> dict[str, Any]:
+    # What a process imports at its first intake belongs to none of them.
+    steps, stored = [("warm", 100)], 0
+    for number in before:
+        if number > stored:
+            steps.append((f"before-{number}", number - stored))
+        steps.append((f"small-{number}", SMALL))
+        stored = max(stored, number) + SMALL
+    parts = [(taken_in, written(folder / name, name, number // 2)) for name, number in steps]
+    marks = in_its_own_process(database, folder / "growth", parts)
+    loaded = [mark[0] for (name, _), mark in zip(steps, marks, strict=True) if name.startswith("small")]
+    print(f"{database}: {SMALL:,} judgments")
+    for number, part in zip(before, loaded, strict=True):
+        print(
+            f"  behind {number:>9,}: {shown(part)}, by own time {part[1] / loaded[0][1]:.2f} times the first",
+            flush=True,
+        )
+    return {
+        "behind": before,
+        "loading_s": [round(part[0], 2) for part in loaded],
+        "loading_own_s": [round(part[1], 2) for part in loaded],
     }
 
 

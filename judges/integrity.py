@@ -94,15 +94,17 @@ class SliceCounts:
 
 @dataclass
 class IntegrityReport:
-    """Counts over every case of the partition; `failures` are the manifest's rules that do not hold."""
+    """Counts over every case of the partition, pair by pair, so that none need be kept; `failures` are the manifest's
+    rules that do not hold."""
 
+    comparison: Comparison
     cases: int = 0
     old: SideReport = field(default_factory=SideReport)
     new: SideReport = field(default_factory=SideReport)
     pairs: Counter[PairState] = field(default_factory=Counter)
     examples: dict[PairState, list[str]] = field(default_factory=dict)
     same_content: int = 0
-    dimensions: list[str] = field(default_factory=list)
+    measured: bool = False  # whether the length of an output is known anywhere
     kinds: Counter[tuple[str, str, tuple[PairState, str | None, str | None]]] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -112,11 +114,21 @@ class IntegrityReport:
         return sum(self.pairs[state] for state in ELIGIBLE)
 
     @cached_property
+    def counted(self) -> list[str]:
+        return list(dict.fromkeys([*self.comparison.slices, LENGTH_BAND]))
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The declared slices, and the length of the output wherever it is known."""
+        return self.counted if self.measured else list(self.comparison.slices)
+
+    @cached_property
     def slices(self) -> dict[str, dict[str, SliceCounts]]:
         """By slice and value; to be asked once every pair is in."""
         found: dict[str, dict[str, SliceCounts]] = {name: {} for name in self.dimensions}
         for (name, value, kind), number in self.kinds.items():
-            found[name].setdefault(value, SliceCounts()).add(*kind, number)
+            if name in found:
+                found[name].setdefault(value, SliceCounts()).add(*kind, number)
         return found
 
     @cached_property
@@ -134,12 +146,19 @@ class IntegrityReport:
         self.pairs[pair.state] += 1
         self.same_content += pair.same_content
         kind = (pair.state, pair.old and pair.old.state, pair.new and pair.new.state)
-        for name in self.dimensions:
+        self.measured = self.measured or LENGTH_BAND in pair.slices
+        for name in self.counted:
             self.kinds[name, pair.slices.get(name, ""), kind] += 1
         if not pair.eligible:
             named = self.examples.setdefault(pair.state, [])
             if len(named) < LISTED:
                 named.append(pair.case_id)
+
+    def finished(self) -> "IntegrityReport":
+        """With warnings and failures, once every pair is in."""
+        self._warn()
+        _hold_to_rules(self, self.comparison)
+        return self
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -173,14 +192,14 @@ class IntegrityReport:
             "reason": found.reason,
         }
 
-    def warn(self, comparison: Comparison) -> None:
+    def _warn(self) -> None:
         """What no rule of the manifest forbids, and a reader has to know before any rate."""
         self.warnings += [
             f"missing judgments go with {one['slice']} (p = {one['p_value']:.4f}): what is left is not the whole"
             for one in self.missing_by_slice
             if one["goes_with"]
         ]
-        if comparison.is_swap:
+        if self.comparison.is_swap:
             for name, values in self.slices.items():
                 groups = {value: (one.agreeing, one.eligible) for value, one in values.items()}
                 self.warnings += [
@@ -198,19 +217,10 @@ def outlier_words(columns: str, where: str, found: Outlier) -> str:
 
 def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> IntegrityReport:
     """The report, from the pairs given or from those of the comparison."""
-    pairs = list(pairs_of(comparison) if pairs is None else pairs)
-    report = IntegrityReport(dimensions=_dimensions(comparison, pairs))
-    for pair in pairs:
+    report = IntegrityReport(comparison)
+    for pair in pairs_of(comparison) if pairs is None else pairs:
         report.add(pair)
-    report.warn(comparison)
-    _hold_to_rules(report, comparison)
-    return report
-
-
-def _dimensions(comparison: Comparison, pairs: list[Pair]) -> list[str]:
-    """The declared slices, and the length of the output wherever it is known."""
-    measured = any(LENGTH_BAND in pair.slices for pair in pairs)
-    return list(dict.fromkeys([*comparison.slices, *([LENGTH_BAND] if measured else [])]))
+    return report.finished()
 
 
 def _hold_to_rules(report: IntegrityReport, comparison: Comparison) -> None:

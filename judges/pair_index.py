@@ -3,8 +3,9 @@
 import base64
 import json
 import zlib
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,24 +27,33 @@ Keys = NDArray[np.int64]
 Caches = dict[str, list[dict[str, Any]]]  # side -> {"cache", "provenance", "judgments"}
 
 
-def pair_index_made(comparison: Comparison, pairs: Iterable[Pair]) -> PairIndex:
-    """From the pairs in the order of their cases, and not stored."""
-    found: dict[str, list[int]] = defaultdict(list, {BLOCKING: []})
-    for pair in pairs:
-        found[pair.state].append(pair.case_pk)
-        if is_blocking(comparison, pair):
-            found[BLOCKING].append(pair.case_pk)
-        if pair.old is not None and pair.old.provenance in DOUBTFUL:
-            found[f"old {pair.old.provenance}"].append(pair.case_pk)
-        if pair.new is not None and pair.new.provenance in DOUBTFUL:
-            found[f"new {pair.new.provenance}"].append(pair.case_pk)
-    sides = {"old": comparison.old_run, "new": comparison.new_run}
-    caches: Caches = {side: _caches(run, comparison.partition) for side, run in sides.items()}
-    return PairIndex(
-        comparison=comparison,
-        cases_text=json.dumps({str(key): _packed(keys) for key, keys in found.items()}),
-        caches_text=json.dumps(caches),
-    )
+class PairsFound:
+    """The keys of the cases under each state and mark, noted while the pairs go by in the order of their cases."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self._keys: dict[str, array[int]] = defaultdict(lambda: array("q"), {BLOCKING: array("q")})
+
+    def noting(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        for pair in pairs:
+            self._keys[pair.state].append(pair.case_pk)
+            if is_blocking(self.comparison, pair):
+                self._keys[BLOCKING].append(pair.case_pk)
+            if pair.old is not None and pair.old.provenance in DOUBTFUL:
+                self._keys[f"old {pair.old.provenance}"].append(pair.case_pk)
+            if pair.new is not None and pair.new.provenance in DOUBTFUL:
+                self._keys[f"new {pair.new.provenance}"].append(pair.case_pk)
+            yield pair
+
+    def index(self) -> PairIndex:
+        """Of the pairs that went by, and not stored."""
+        sides = {"old": self.comparison.old_run, "new": self.comparison.new_run}
+        caches: Caches = {side: _caches(run, self.comparison.partition) for side, run in sides.items()}
+        return PairIndex(
+            comparison=self.comparison,
+            cases_text=json.dumps({str(key): _packed(keys) for key, keys in self._keys.items()}),
+            caches_text=json.dumps(caches),
+        )
 
 
 def pair_index_of(comparison: Comparison) -> PairIndex:
@@ -51,7 +61,10 @@ def pair_index_of(comparison: Comparison) -> PairIndex:
     stored = PairIndex.objects.filter(comparison=comparison).first()
     if stored is not None and BLOCKING in json.loads(stored.cases_text):
         return stored
-    return pair_index_made(comparison, pairs_of(comparison))
+    found = PairsFound(comparison)
+    for _ in found.noting(pairs_of(comparison)):
+        pass
+    return found.index()
 
 
 def cases_found(index: PairIndex, keys: Sequence[str]) -> Keys:
@@ -74,7 +87,7 @@ def caches_of(index: PairIndex) -> Caches:
     return caches
 
 
-def _packed(keys: list[int]) -> str:
+def _packed(keys: "array[int]") -> str:
     differences = np.diff(np.array(keys, KEY), prepend=0)
     return base64.b64encode(zlib.compress(differences.astype(KEY).tobytes())).decode()
 

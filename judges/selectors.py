@@ -1,6 +1,7 @@
 """Reads of what the machines said."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Q, QuerySet
@@ -100,15 +101,14 @@ def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
         "score",
         "cache",
     )
+    alike = cache(SideReading)  # most cases of a page are read like another one
     return {
         case: (
-            SideReading(
-                state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score, cache
-            ),
+            alike(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score, cached),
             out,
             ev,
         )
-        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score, cache in rows.iterator()
+        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score, cached in rows.iterator()
     }
 
 

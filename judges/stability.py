@@ -4,10 +4,11 @@ Verdict changes only: whether a change was for the better, people say. Every cou
 in both runs; where a reading became or ceased to be valid, that is counted beside it, never as a change of verdict.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -68,17 +69,19 @@ class SideRuns:
         whole = [one for one in self.further if one.role == RunRole.REPEAT and not one.selective]
         return sorted([self.compared, *whole], key=lambda one: one.run.ordinal)
 
-    @cached_property
-    def summarised(self) -> dict[int, str | None]:
-        """One verdict per case that the compared run judged, by the rule declared beforehand; None: no verdict."""
+    def summarised(self) -> Callable[[int], str | None]:
+        """Gives the one verdict of a case that the compared run judged, by the rule declared beforehand; None: no
+        verdict."""
         repeats = [one.reads for one in self.repeats]
+        first = repeats[0]
         if self.rule == "first" or len(repeats) == 1:
-            return {case: repeats[0][case].verdict for case in self.compared.reads}
-        return {case: majority([reads[case].verdict for reads in repeats]) for case in self.compared.reads}
+            return lambda case: first[case].verdict
+        return lambda case: majority([reads[case].verdict for reads in repeats])
 
     def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
-        repeats, summary = self.repeats, self.summarised
-        own = {case: read.verdict for case, read in self.compared.reads.items()}
+        repeats, summarised = self.repeats, self.summarised()
+        # Of a case: the verdict of the compared run, and that of all repeats together.
+        verdicts = Counter((read.verdict, summarised(case)) for case, read in self.compared.reads.items())
         probes = {
             role: [probe_counts(self.compared, one, labels) for one in self.further if one.role == role]
             for role in (RunRole.ORDER_PROBE, RunRole.EVIDENCE_PROBE)
@@ -93,11 +96,12 @@ class SideRuns:
                     for one, other in combinations(repeats, 2)
                 ],
                 "summarised": {
-                    "cases": len(summary),
-                    "without_verdict": sum(verdict is None for verdict in summary.values()),
+                    "cases": verdicts.total(),
+                    "without_verdict": sum(number for (_, verdict), number in verdicts.items() if verdict is None),
                     "other_than_compared": sum(
-                        verdict is not None and own[case] is not None and verdict != own[case]
-                        for case, verdict in summary.items()
+                        number
+                        for (own, verdict), number in verdicts.items()
+                        if verdict is not None and own is not None and verdict != own
                     ),
                 },
             },
@@ -143,21 +147,44 @@ def probe_counts(compared: ReadRun, probe: ReadRun, labels: Sequence[str]) -> di
     }
 
 
-def stability_of(comparison: Comparison, pairs: list[Pair], further: list[ComparisonRun]) -> dict[str, Any]:
-    """The report on both sides, from the comparison's pairs and the further runs."""
-    sides = {side: _side_runs(comparison, side, pairs, further) for side in ("old", "new")}
+@dataclass
+class ComparedReads:
+    """What the compared runs of a comparison said of each case, noted pair by pair."""
+
+    old: dict[int, ReadOf] = field(default_factory=dict)
+    new: dict[int, ReadOf] = field(default_factory=dict)
+    eligible: "array[int]" = field(default_factory=lambda: array("q"))
+
+    def add(self, pair: Pair) -> None:
+        if pair.old is not None:
+            self.old[pair.case_pk] = _read(pair.old.state, pair.old.verdict)
+        if pair.new is not None:
+            self.new[pair.case_pk] = _read(pair.new.state, pair.new.verdict)
+        if pair.eligible:
+            self.eligible.append(pair.case_pk)
+
+
+@lru_cache(maxsize=1000)
+def _read(state: str, verdict: str | None) -> ReadOf:
+    """There are few of them, each of many cases."""
+    return ReadOf(state, verdict, None)
+
+
+def stability_of(comparison: Comparison, reads: ComparedReads, further: list[ComparisonRun]) -> dict[str, Any]:
+    """The report on both sides, from what the comparison's pairs said and the further runs."""
+    old = _side_runs(comparison, "old", reads.old, further)
+    new = _side_runs(comparison, "new", reads.new, further)
     return {
         "summary_rule": comparison.repeat_summary,
-        "sides": {side: runs.as_dict(comparison.labels) for side, runs in sides.items()},
-        "after_summary": _after_summary(pairs, sides["old"].summarised, sides["new"].summarised),
+        "sides": {side: runs.as_dict(comparison.labels) for side, runs in (("old", old), ("new", new))},
+        "after_summary": _after_summary(reads.eligible, old.summarised(), new.summarised()),
     }
 
 
-def _side_runs(comparison: Comparison, side: str, pairs: list[Pair], further: list[ComparisonRun]) -> SideRuns:
-    own = {pair.case_pk: read for pair in pairs if (read := getattr(pair, side)) is not None}
+def _side_runs(comparison: Comparison, side: str, reads: dict[int, ReadOf], further: list[ComparisonRun]) -> SideRuns:
     run, reader = getattr(comparison, f"{side}_run"), getattr(comparison, f"{side}_reader")
     return SideRuns(
-        ReadRun(COMPARED, run, reader, {case: ReadOf(read.state, read.verdict, None) for case, read in own.items()}),
+        ReadRun(COMPARED, run, reader, reads),
         [
             ReadRun(one.role, one.run, one.reader, reads_of(one.run, one.reader, comparison.partition))
             for one in further
@@ -167,8 +194,11 @@ def _side_runs(comparison: Comparison, side: str, pairs: list[Pair], further: li
     )
 
 
-def _after_summary(pairs: list[Pair], old: Mapping[int, str | None], new: Mapping[int, str | None]) -> dict[str, int]:
+def _after_summary(
+    eligible: Iterable[int], old: Callable[[int], str | None], new: Callable[[int], str | None]
+) -> dict[str, int]:
     """How many verdicts differ between the sides once each side's repeats are summarised, over eligible pairs."""
-    moves = [(old.get(pair.case_pk), new.get(pair.case_pk)) for pair in pairs if pair.eligible]
-    decided = [(one, other) for one, other in moves if one is not None and other is not None]
-    return {"pairs": len(decided), "changed": sum(one != other for one, other in decided)}
+    moves = Counter((old(case), new(case)) for case in eligible)
+    decided = {move: number for move, number in moves.items() if None not in move}
+    changed = sum(number for (one, other), number in decided.items() if one != other)
+    return {"pairs": sum(decided.values()), "changed": changed}

@@ -31,15 +31,30 @@ class Matrix:
 
 @dataclass
 class TransitionReport:
-    labels: list[str]
+    comparison: Comparison
     ineligible: int = 0
     whole: Matrix = field(default_factory=Matrix)
-    slices: dict[str, dict[str, Matrix]] = field(default_factory=dict)
+    slices: dict[str, dict[str, Matrix]] = field(init=False)
     blocking: list[dict[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.slices = {name: {} for name in self.comparison.slices}
+
+    def add(self, pair: Pair) -> None:
+        if not pair.eligible:
+            self.ineligible += 1
+            return
+        move = pair.verdicts
+        self.whole.counts[move] += 1
+        for name in self.comparison.slices:
+            self.slices[name].setdefault(pair.slices.get(name, ""), Matrix()).counts[move] += 1
+        if is_blocking(self.comparison, pair):
+            hit = blocking_slice(self.comparison.blocking_slices, pair.slices)
+            self.blocking.append({"slice": hit, "case_id": pair.case_id, "old": move[0], "new": move[1]})
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "labels": self.labels,
+            "labels": list(self.comparison.labels),
             "ineligible": self.ineligible,
             "all": self._matrix(self.whole),
             "slices": {
@@ -50,24 +65,14 @@ class TransitionReport:
         }
 
     def _matrix(self, matrix: Matrix) -> dict[str, Any]:
-        return {"pairs": matrix.pairs, "changed": matrix.changed, "counts": matrix.rows(self.labels)}
+        return {"pairs": matrix.pairs, "changed": matrix.changed, "counts": matrix.rows(self.comparison.labels)}
 
 
 def transitions_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) -> TransitionReport:
     """Matrices over all eligible pairs and by slice, and every changed decision in a blocking slice."""
-    report = TransitionReport(labels=list(comparison.labels), slices={name: {} for name in comparison.slices})
+    report = TransitionReport(comparison)
     for pair in pairs_of(comparison) if pairs is None else pairs:
-        if not pair.eligible:
-            report.ineligible += 1
-            continue
-        move = pair.verdicts
-        report.whole.counts[move] += 1
-        for name in comparison.slices:
-            value = pair.slices.get(name, "")
-            report.slices[name].setdefault(value, Matrix()).counts[move] += 1
-        if is_blocking(comparison, pair):
-            hit = blocking_slice(comparison.blocking_slices, pair.slices)
-            report.blocking.append({"slice": hit, "case_id": pair.case_id, "old": move[0], "new": move[1]})
+        report.add(pair)
     return report
 
 

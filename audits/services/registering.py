@@ -14,7 +14,7 @@ from adjudication.services.calibrating import calibration_fix
 from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
 from audits.allocation import first_allocation
-from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of
+from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of, sizes_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.plans import estimate_arguments, frame_plan, target_half_width
 from audits.samples import extended_sample
@@ -50,9 +50,10 @@ def audit_register(*, audit: Audit, actor: Author, now: datetime) -> Drawn:
     integrity = integrity_of(audit.comparison, pairs)
     if not integrity.passed:
         raise Refused(Problem(failure, key="integrity") for failure in integrity.failures)
-    rows = frame_rows(audit.comparison, pairs, frame_plan(audit))
+    plan = frame_plan(audit)
+    rows = frame_rows(audit.comparison, pairs, plan)
     sha256, compressed = frame_bytes(rows)
-    labels = first_allocation(audit, rows)
+    labels = first_allocation(audit, sizes_of(rows, plan))
     with transaction.atomic():
         if Audit.objects.filter(pk=audit.pk, state=AuditState.DRAFT).update(state=AuditState.REGISTERED) != 1:
             raise Refused(Problem(f"{audit} is registered already", allowed=f"extend {audit}"))

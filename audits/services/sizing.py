@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from audits.allocation import first_sizing
-from audits.frames import frame_rows
+from audits.frames import frame_sizes
 from audits.models import Audit, DraftSizing
 from audits.plans import frame_plan, sizing_of, target_half_width
 from audits.stats.remaining import Sizing
@@ -20,12 +20,14 @@ def draft_size(*, audit: Audit) -> DraftSizing:
     existing = sizing_of(audit)
     if existing is not None:
         return existing
-    rows = frame_rows(audit.comparison, pairs_of(audit.comparison), frame_plan(audit))
-    sizes = Counter(row.stratum for row in rows)
+    frame = frame_sizes(audit.comparison, pairs_of(audit.comparison), frame_plan(audit))
+    sizes: Counter[str] = Counter()
+    for (stratum, *_), number in frame.cells.items():
+        sizes[stratum] += number
     half_width = target_half_width(audit.plan)
     content: dict[str, Any] = {"half_width": half_width}
     try:
-        sizing = first_sizing(audit, rows)
+        sizing = first_sizing(audit, frame)
     except InputError as error:
         content["problems"] = [problem.as_dict() for problem in error.problems]
     else:

@@ -109,7 +109,10 @@ def read_judgments(
         seen = Seen("judgment", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             judgment = _judgment(place, row, case_id, source)
-            if faults := [*judgment_faults(judgment, source), *version_faults(row, source)]:
+            faults = judgment_faults(judgment, source)
+            if source.judge_version:
+                faults.extend(version_faults(row, source))
+            if faults:
                 for fault in faults:
                     gathered.add(_at(row, fault), case_id)
             elif not (judgment.label or "").strip() and not judgment.raw.strip():
@@ -234,7 +237,9 @@ def _cells(row: Row, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow:
     cells = row.cells
-    provenance = {name: cells[column].strip() for name, column in source.provenance.items() if cells[column].strip()}
+    provenance = source.provenance and {
+        name: cells[column].strip() for name, column in source.provenance.items() if cells[column].strip()
+    }
     return JudgmentRow(
         place,
         case_id,
@@ -248,6 +253,8 @@ def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow
 
 
 def _content(judgment: JudgmentRow) -> Hashable:
+    if judgment.is_bare:
+        return judgment.label, judgment.raw
     seen = (judgment.seen_output, judgment.seen_evidence)
     return (judgment.label, judgment.raw, *seen, *judgment.provenance.items(), judgment.score)
 

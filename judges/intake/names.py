@@ -21,6 +21,8 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 def case_faults(case: CaseRow, source: Source) -> list[Problem]:
     """Faults of a case's id, cluster, slices and partition."""
+    if not (case.slices or case.cluster or case.partition) and not name_fault(case.case_id):
+        return []
     key, faults = source.join.name, []
     names: list[tuple[str | None, str]] = [(key, case.case_id), (source.cluster, case.cluster)]
     names += [(source.slices.get(name), value) for name, value in case.slices.items()]
@@ -37,7 +39,7 @@ def case_faults(case: CaseRow, source: Source) -> list[Problem]:
 
 def judgment_faults(judgment: JudgmentRow, source: Source) -> list[Problem]:
     """Faults of what was recorded beside the response."""
-    if not judgment.provenance and not judgment.score and "\x00" not in (judgment.label or ""):
+    if judgment.is_bare and "\x00" not in (judgment.label or ""):
         return []
     return list(_judgment_faults(judgment, source))
 

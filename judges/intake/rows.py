@@ -44,6 +44,11 @@ class JudgmentRow:
     provenance: Mapping[str, str]
     score: str = ""
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is nothing but a label and a response, as in most files."""
+        return not (self.provenance or self.score) and self.seen_output is None and self.seen_evidence is None
+
 
 @dataclass(slots=True)
 class LabelRow:

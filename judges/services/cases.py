@@ -93,7 +93,7 @@ def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition
         if row.case_id in earlier:
             version, content = earlier[row.case_id]
             version += content != _content_hash(input_hash, row, partition)
-        fields = (as_json(dict(row.slices)), row.partition or partition, row.cluster)
+        fields = (as_json(dict(row.slices)) if row.slices else "{}", row.partition or partition, row.cluster)
         values.append((set_pk, row.case_id, version, input_hash, *fields))
     return lambda: rows_write(Case, CASE, values)
 
@@ -140,7 +140,9 @@ def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow
             continue  # the stored case set lacks it, which is a problem already
         output = load.texts.add(row.output)
         evidence = [load.texts.add(text) for text in row.evidence]
-        parts = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
-        evidence_hash = sequence_hash(evidence) if evidence else NO_EVIDENCE
-        values.append((cases[row.case_id], system_pk, as_json(parts), output, evidence_hash))
+        parts, evidence_hash = f'[["output","{output}"]]', NO_EVIDENCE
+        if evidence:
+            named = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
+            parts, evidence_hash = as_json(named), sequence_hash(evidence)
+        values.append((cases[row.case_id], system_pk, parts, output, evidence_hash))
     return lambda: rows_write(Artifact, ARTIFACT, values)

@@ -20,7 +20,7 @@ from judges.models import (
     Run,
     RunRole,
 )
-from judges.pair_index import pair_index_made
+from judges.pair_index import PairsFound
 from judges.progress import Progress, silent
 from judges.recorded import NOTHING_KNOWN, Intake
 from judges.selectors import pairs_of
@@ -145,11 +145,13 @@ def comparison_store(comparison: Comparison, counted: Counted | None, *, further
 
 
 def _counted(comparison: Comparison, further: Sequence[ComparisonRun], intake: Intake, progress: Progress) -> Counted:
-    """What pages read of a new comparison. A holdout that was read is refused here, before anything is counted."""
+    """What pages read of a new comparison, from one look at each pair. A holdout that was read is refused here, before
+    anything is counted."""
     if comparison.partition == Partition.HOLDOUT:
         refuse_retired(comparison.case_set, key="partition")
-    pairs = list(progress("counting pairs", pairs_of(comparison)))
-    return [summary_made(comparison, pairs, further=further, intake=intake), pair_index_made(comparison, pairs)]
+    found = PairsFound(comparison)
+    pairs = found.noting(progress("counting pairs", pairs_of(comparison)))
+    return [summary_made(comparison, pairs, further=further, intake=intake), found.index()]
 
 
 def _records(comparison: Comparison, further: Sequence[Further]) -> list[ComparisonRun]:

@@ -1,10 +1,15 @@
 """Rows written by plain SQL: a million of them are too many for objects. Only loads write this way."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Any
 
-from django.db import connection, models
+from django.db import IntegrityError, connection, models, transaction
+
+# Rows of one statement on SQLite, which for every statement begins, writes the table's last key and ends anew.
+TOGETHER = 50
 
 
 def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
@@ -24,12 +29,11 @@ def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
 def rows_write(
     model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]], *, types: Sequence[str] = ()
 ) -> None:
-    """COPY on PostgreSQL, one prepared statement on SQLite. JSON goes in as text."""
+    """COPY on PostgreSQL, prepared statements on SQLite. JSON goes in as text."""
     table = model._meta.db_table
     with connection.cursor() as cursor:
-        # Names come from our own models, never from input.
         if connection.vendor == "sqlite":
-            cursor.executemany(_insert(table, columns), rows)
+            _insert(cursor, table, columns, rows)
         else:
             _copy(cursor, table, columns, rows, types)
 
@@ -48,7 +52,7 @@ def new_rows_write(
     table, names = model._meta.db_table, ", ".join(columns)
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.executemany(f"{_insert(table, columns)} ON CONFLICT DO NOTHING", rows)
+            _insert(cursor, table, columns, rows, "ON CONFLICT DO NOTHING")
             return
         # COPY knows no conflicts: the rows come in beside the table first.
         declared = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
@@ -58,6 +62,27 @@ def new_rows_write(
         cursor.execute(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming_{table} ON CONFLICT DO NOTHING"  # noqa: S608
         )
+
+
+def rows_write_once(
+    model: type[models.Model],
+    columns: Sequence[str],
+    rows: Mapping[str, Sequence[Any]],
+    *,
+    types: Sequence[str],
+    there: str,
+    parameter: Any,
+) -> None:
+    """Write, in a transaction, the rows whose key is not there, as `there` asks. PostgreSQL is asked first: that it
+    finds out while it writes is dear; to SQLite it costs nothing."""
+    if connection.vendor == "postgresql":
+        known = {key for (key,) in found(there, list(rows), parameter)}
+        absent = [row for key, row in rows.items() if key not in known]
+        with suppress(IntegrityError), transaction.atomic():  # somebody else may write one of them meanwhile
+            rows_write(model, columns, absent, types=types)
+            return
+    with transaction.atomic():
+        new_rows_write(model, columns, rows.values(), types=types)
 
 
 def found(query: str, keys: Sequence[Any], *parameters: Any) -> list[tuple[Any, ...]]:
@@ -79,8 +104,18 @@ def as_json(value: Any) -> str:
     return _JSON.encode(value)
 
 
-def _insert(table: str, columns: Sequence[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"  # noqa: S608
+def _insert(
+    cursor: Any, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], conflicts: str = ""
+) -> None:
+    """As many rows as go together in each statement, and what is left one by one."""
+    # Names come from our own models, never from input.
+    into, row = f"INSERT INTO {table} ({', '.join(columns)}) VALUES", f"({', '.join(['%s'] * len(columns))})"
+    left = list(rows)
+    full = len(left) - len(left) % TOGETHER
+    source = chain.from_iterable(left)
+    values = [tuple(islice(source, TOGETHER * len(columns))) for _ in range(0, full, TOGETHER)]
+    cursor.executemany(f"{into} {', '.join([row] * TOGETHER)} {conflicts}", values)
+    cursor.executemany(f"{into} {row} {conflicts}", left[full:])
 
 
 def _copy(

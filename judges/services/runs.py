@@ -41,8 +41,10 @@ STATED = (
     "score",
 )
 SEEN, CACHE = slice(2, 4), 5  # of STATED
+NOTHING_MORE = ("", "", "", CacheState.UNRECORDED.value, "", "", None)  # of STATED, after the label
 CACHE_STATES = frozenset(CacheState.values)
 JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
+JUDGMENT_TYPES = ("bigint", "bigint", "bigint", "varchar", "text", *["varchar"] * 6, "float8", "varchar")
 READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
 READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
 ARTIFACTS_BY_CASE = """
@@ -126,21 +128,24 @@ def _judgments_written(
     for row in rows:
         artifact = artifacts.get(row.case_id)
         if artifact is not None:
-            stated = _stated(row, add_text(row.raw))
-            if stated[CACHE] not in CACHE_STATES:
-                load.problems.add(_unknown_cache_state(row, file))
-            cache = row.provenance.get("cache", "")
-            mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
+            stated, mark = _stated(row, add_text(row.raw)), LEGACY
+            if not row.is_bare:
+                if stated[CACHE] not in CACHE_STATES:
+                    load.problems.add(_unknown_cache_state(row, file))
+                cache = row.provenance.get("cache", "")
+                mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
             judgments.append((run_pk, artifact.pk, *stated, mark))
             if read is not None:
                 readings.append(read(row.label, row.raw, mark))
 
     def write() -> None:
         keys = ids_taken(Judgment, len(judgments))
-        rows_write(Judgment, JUDGMENT, [(key, *row) for key, row in zip(keys, judgments, strict=True)])
+        stored = [(key, *row) for key, row in zip(keys, judgments, strict=True)]
+        rows_write(Judgment, JUDGMENT, stored, types=JUDGMENT_TYPES)
         if reader is not None:
             by = reader.pk
-            rows_write(Reading, READING, [(key, by, *row) for key, row in zip(keys, readings, strict=True)])
+            read_by = [(key, by, *row) for key, row in zip(keys, readings, strict=True)]
+            rows_write(Reading, READING, read_by, types=READING_TYPES)
 
     return write
 
@@ -167,9 +172,11 @@ def _shown_otherwise(run: Run, spec: SideSpec) -> Iterator[Problem]:
             yield Problem(what, key=key, value=given, allowed=f"{stored}, or another run number")
 
 
-def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
+def _stated(row: JudgmentRow, raw_hash: str) -> tuple[Any, ...]:
     """What a row states, in the order of STATED."""
-    return [
+    if row.is_bare:
+        return raw_hash, row.label, *NOTHING_MORE
+    return (
         raw_hash,
         row.label,
         row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
@@ -179,7 +186,7 @@ def _stated(row: JudgmentRow, raw_hash: str) -> list[Any]:
         row.provenance.get("created_at", ""),
         row.provenance.get("raw_reference", ""),
         float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
-    ]
+    )
 
 
 class Shown(NamedTuple):

@@ -8,7 +8,6 @@ from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 
@@ -16,7 +15,7 @@ from core.errors import Problem, Refused
 from core.identity import canonical_bytes
 from core.models import Project
 from judges.models.cases import Blob
-from judges.services.rows import found, new_rows_write, rows_write
+from judges.services.rows import rows_write_once
 
 LARGEST_QUERY = 500  # hashes asked for at once
 CHUNK = 2000
@@ -81,7 +80,8 @@ class IncomingTexts:
             texts.sort()
             for start in range(0, len(texts), CHUNK):
                 chunk = texts[start : start + CHUNK]
-                _write(owner, {digest.hex(): packed for digest, packed in chunk})
+                rows = {(key := digest.hex()): (owner, key, packed) for digest, packed in chunk}
+                rows_write_once(Blob, BLOB, rows, types=BLOB_TYPES, there=BLOBS_THERE, parameter=owner)
                 yield from range(number, number + len(chunk))
                 number += len(chunk)
         self.close()
@@ -110,18 +110,6 @@ class IncomingTexts:
     def close(self) -> None:
         while self._shelves:
             self._shelves.pop().close()
-
-
-def _write(project: int, texts: dict[str, bytes]) -> None:
-    """Write those that the project has not. It is asked first: to find a text there already is dear on PostgreSQL."""
-    known = {sha256 for (sha256,) in found(BLOBS_THERE, list(texts), project)}
-    rows = [(project, sha256, packed) for sha256, packed in texts.items() if sha256 not in known]
-    try:
-        with transaction.atomic():
-            rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
-    except IntegrityError:  # another load stored one of them meanwhile
-        with transaction.atomic():
-            new_rows_write(Blob, BLOB, rows, types=BLOB_TYPES)
 
 
 def _unframed(content: bytes) -> Iterator[Text]:
