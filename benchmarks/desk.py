@@ -97,9 +97,10 @@ def everything(cases: int, answered: float, seconds: float) -> None:
         for what, ask in (("review", _review), ("bare", _bare)):
             for clients in CLIENTS:
                 before = spent(server)
-                times = at_once(port, sessions[1 : 1 + clients], seconds, ask)
+                times, own = at_once(port, sessions[1 : 1 + clients], seconds, ask)
                 report(f"{what}, {clients} at once", times, seconds)
-                print(f"{'':<26} {1000 * (spent(server) - before) / len(times):.1f} ms of processor for each")
+                served_in, asked_in = (1000 * each / len(times) for each in (spent(server) - before, own))
+                print(f"{'':<26} {served_in:.1f} ms of processor for each, and {asked_in:.1f} of those who ask")
     report("raw, 1 at once", raw(seconds), seconds)
 
 
@@ -136,7 +137,7 @@ def crowd(people: int, seconds: float) -> None:
 
     sessions = prepare(20_000, 0, people=people, answers=1)
     with served() as (port, _):
-        times = at_once(port, sessions, seconds, _review)
+        times, _ = at_once(port, sessions, seconds, _review)
     report(f"review, {people} at once", times, seconds)
     stored = Review.objects.count()
     twice = Review.objects.values("item").annotate(n=Count("pk")).filter(n__gt=1).count()
@@ -277,18 +278,24 @@ def pages(port: int, session: str) -> None:
         print(f"{'':<26} {browser.size:,} bytes")
 
 
-def at_once(port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]) -> list[float]:
-    """The times of every request of clients that ask one after another, each for itself, from another process."""
+def at_once(
+    port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]
+) -> tuple[list[float], float]:
+    """The times of every request of clients that ask one after another, each for itself, from another process; and
+    the seconds of processor that this took there."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_clients, (port, sessions, seconds, ask))
 
 
-def _clients(port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]) -> list[float]:
+def _clients(
+    port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]
+) -> tuple[list[float], float]:
     browsers = [Browser(port, session) for session in sessions]
     for browser in browsers:
         browser.ask("GET", "/p/bench/review")
     times: list[float] = []
     failures: list[BaseException] = []
+    before = time.process_time()
     end = time.perf_counter() + seconds
 
     def work(browser: Browser) -> None:
@@ -305,7 +312,7 @@ def _clients(port: int, sessions: list[str], seconds: float, ask: Callable[["Bro
         thread.join()
     if failures:
         raise failures[0]
-    return times
+    return times, time.process_time() - before
 
 
 def _review(browser: "Browser") -> float:

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
+from adjudication.in_hand import presentation_of, shown_of
 from adjudication.models import Item, Presentation
-from adjudication.selectors import shown_of
 from core.models import Author
 
 
@@ -15,10 +15,10 @@ def presentation_ensure(*, item: Item, author: Author, now: datetime) -> Present
 
     Drawn from the system's own randomness, so that it follows from nothing that anybody knows.
     """
-    found = Presentation.objects.filter(item=item, author=author).first()
+    found = presentation_of(item, author)
     if found is not None:
         return found
-    order = sorted(shown.artifact_id for shown in shown_of(item))
+    order = sorted(artifact.pk for artifact in shown_of(item))
     secrets.SystemRandom().shuffle(order)
     try:
         with transaction.atomic():
