@@ -16,7 +16,7 @@ from judges.models.rubrics import Rubric
 
 Own = TypeVar("Own", Presentation, Draft)
 
-_LEASES = Joined(l=Lease, s=Slot, i=Item, c=Case, q=Queue, r=Rubric, p=Project)
+_LEASES = Joined(l=Lease, s=Slot, i=Item, c=Case, q=Queue, r=Rubric, p=Project, o=Presentation)
 _LEASE = f"""
 SELECT {_LEASES.columns}
 FROM adjudication_lease l
@@ -26,6 +26,7 @@ JOIN judges_case c ON c.id = i.case_id
 JOIN adjudication_queue q ON q.id = i.queue_id
 JOIN judges_rubric r ON r.id = q.rubric_id
 JOIN core_project p ON p.id = q.project_id
+LEFT JOIN adjudication_presentation o ON o.item_id = i.id AND o.author_id = l.author_id
 """  # noqa: S608 -- from names of our own models
 
 
@@ -62,8 +63,9 @@ def lease_locked(lease: Lease) -> Lease:
 
 def _leases(condition: str, **values: Any) -> list[Lease]:
     found = []
-    for lease, slot, item, case, queue, rubric, project in _LEASES.ask(_LEASE + condition, stored(Lease, **values)):
-        lease.slot, lease.item = slot, item
+    for row in _LEASES.ask(_LEASE + condition, stored(Lease, **values)):
+        lease, slot, item, case, queue, rubric, project, presentation = row
+        lease.slot, lease.item, item.presentation = slot, item, presentation
         slot.item = item
         item.case, item.queue = case, queue
         queue.rubric, queue.project = rubric, project
@@ -101,7 +103,11 @@ def shown_of(item: Item) -> list[Artifact]:
 
 
 def presentation_of(item: Item, author: Author) -> Presentation | None:
-    return _own(Presentation, item, author)
+    """How it was laid before this person. What was once found is not asked for again: it never changes."""
+    known: Presentation | None = getattr(item, "presentation", None)
+    if known is None or known.author_id != author.pk:
+        known = item.presentation = _own(Presentation, item, author)
+    return known
 
 
 def draft_of(item: Item, author: Author) -> Draft | None:

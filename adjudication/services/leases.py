@@ -12,6 +12,7 @@ from adjudication.calibration import known_cases_left
 from adjudication.in_hand import leases_held, slot_with_case
 from adjudication.models import Bookmark, Calibration, Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
 from adjudication.services.calibrating import slot_beside, slot_for_one_more
+from adjudication.services.presentations import presentation_ensure
 from adjudication.serving import Place, kinds_for, places_onward, queues_waiting
 from core.access import require_role
 from core.errors import Problem, Refused
@@ -49,14 +50,25 @@ def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: boo
     leases_expire(now=now)
     # Practice of one's own choice is gone on with on its own page.
     held = [lease for lease in leases_held(actor) if lease.slot.kind != SlotKind.PRACTICE]
-    lease = _resume(held, actor, now)
     search = _Search(queues_waiting(project, actor), actor, require_role(actor, *SERVED))
-    if lease is None:
-        lease = _take(search, lambda: search.whole(passed_on), now)
+    if held:
+        # One transaction for all that an answer brings: on SQLite each one waits for all the others.
+        with transaction.atomic():
+            _one_window_at_a_time(actor)
+            if lease := _resume(held, actor, now):
+                return _with_what_follows(lease, held, search, now)
+    return _with_what_follows(_take(search, lambda: search.whole(passed_on), now), (), search, now)
+
+
+def _with_what_follows(lease: Lease | None, held: Iterable[Lease], search: "_Search", now: datetime) -> Work:
     if lease is None or lease.slot.kind == SlotKind.PRACTICE:  # after a practice case comes what was right
         return Work(lease, None, search.queues)
     ahead = next((other for other in held if other.pk != lease.pk and not other.ended_at), None)
-    return Work(lease, ahead or _take(search, search.onward, now, ahead=True), search.queues)
+    ahead = ahead or _take(search, search.onward, now, ahead=True)
+    for one in (lease, ahead):
+        if one is not None:
+            presentation_ensure(item=one.item, author=search.actor, now=now)
+    return Work(lease, ahead, search.queues)
 
 
 def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = True) -> Lease | None:
@@ -211,7 +223,8 @@ def _take(
 ) -> Lease | None:
     """Hold the first slot in these places; where nothing was to be held ahead, what the person holds by now.
 
-    SQLite has one writer. There a reviewer's search is over before the write begins, which looks at its find again.
+    SQLite has one writer. There a reviewer's search through everything is over before the write begins, which looks at
+    its find again.
     """
     locking = connection.features.has_select_for_update
     within = locking or search.role == Role.ADJUDICATOR

@@ -22,8 +22,9 @@ def presentation_ensure(*, item: Item, author: Author, now: datetime) -> Present
     secrets.SystemRandom().shuffle(order)
     try:
         with transaction.atomic():
-            return Presentation.objects.create(
+            item.presentation = Presentation.objects.create(
                 item=item, author=author, order=order, salt=secrets.token_hex(16), at=now
             )
+            return item.presentation
     except IntegrityError:  # one_presentation_per_item_and_author: another window of theirs was faster
         return Presentation.objects.get(item=item, author=author)
