@@ -346,11 +346,9 @@ def test_half_of_a_character_does_not_break_the_page(project: Project, ann: Desk
 
 
 def test_guideline_is_markdown_without_anything_that_runs_or_loads(project: Project, ann: Desk) -> None:
-    queue = factories.make_queue(project, 1)
     guideline = "# Rules\n\n- **one**\n\n<script>x</script> ![pic](https://a.example/p.png) [go](javascript:x)"
     spec = factories.RubricSpec("marked", "1", guideline, tuple(factories.ScaleLabel(x, None) for x in ("no", "yes")))
-    queue.rubric = factories.rubric_publish(project=project, spec=spec)
-    queue.save()
+    factories.make_queue(project, 1, rubric=factories.rubric_publish(project=project, spec=spec))
     page = ann.page()
     assert "<h3>Rules</h3>" in page
     assert "<li><strong>one</strong></li>" in page
