@@ -54,9 +54,10 @@ def slots_held(author: Author) -> list[tuple[int, bool, str]]:
 
 
 def lease_locked(lease: Lease) -> Lease:
-    """The lease as it is now, locked with its item until the commit. Nothing else is: a lock on the queue would let
-    answers in only one by one from their very start."""
-    lock = " FOR NO KEY UPDATE OF l, i" if connection.features.has_select_for_update else ""
+    """The lease as it is now, locked until the commit behind its item and its slot, in this order: a claim that finds
+    the slot by what it saw a moment ago holds it, and would wait for the lease to end. Nothing else is locked: a lock
+    on the queue would let answers in only one by one from their very start."""
+    lock = " FOR NO KEY UPDATE OF i, s, l" if connection.features.has_select_for_update else ""
     (found,) = _leases(f"WHERE l.id = %(id)s{lock}", id=lease.pk)
     return found
 

@@ -148,9 +148,9 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
         raise Refused(Problem("this lease is somebody else's"))
     if lease.slot.kind == SlotKind.PRACTICE:
         raise Refused(Problem("a practice case is answered, not passed on; “cannot judge” is an answer too"))
+    Slot.objects.filter(pk=lease.slot_id).update(urgent=True)  # before the lease, as a claim locks them
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
-    Slot.objects.filter(pk=lease.slot_id).update(urgent=True)
     event_record(name="adjudication.item-skipped", actor=actor, now=now, payload={"item": item.pk})
     if item.state == ItemState.OPEN and lease.slot.kind == SlotKind.REVIEW and not has_reviewer_left(item):
         item_to_adjudicator(item=item, now=now, actor=actor)
