@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from adjudication.calibration import PracticeProgress, practice_progress
 from adjudication.differences import Piece, differences
 from adjudication.guidelines import guideline_html
+from adjudication.in_hand import shown_of
 from adjudication.keys import DeskKeys, PageKeys, desk_keys
 from adjudication.models import (
     Draft,
@@ -27,7 +28,7 @@ from adjudication.models import (
     SlotKind,
 )
 from adjudication.models.reviews import Passage
-from adjudication.selectors import reasons_of, shown_of, standing_review, was_begun
+from adjudication.selectors import reasons_of, standing_review, was_begun
 from core.models import Project
 from judges.models.cases import Artifact
 from judges.services.texts import texts_shown
@@ -175,7 +176,7 @@ def blind_item(lease: Lease, presentation: Presentation, draft: Draft | None, pa
     places = [_Place(position, one) for position, one in zip(POSITIONS[len(artifacts)], artifacts, strict=True)]
     adjudication = lease.slot.kind == SlotKind.ADJUDICATION
     reviews = _others(item, lease, presentation) if adjudication else []
-    reasons = list(reasons_of(item.queue.project, ReasonStage.DESK))
+    reasons = reasons_of(item.queue.project, ReasonStage.DESK)
     codes = [reason.code for reason in reasons]
     keys = desk_keys(rubric.labels, codes, outputs=len(artifacts), answers=len(reviews), page=page)
     shared = len(artifacts) > 1 and len({artifact.evidence_hash for artifact in artifacts}) == 1
@@ -315,7 +316,7 @@ def skipped_cases(project: Project, skips: Sequence[tuple[Item, str, datetime]])
 
 
 def _in_order(item: Item, presentation: Presentation) -> list[Artifact]:
-    shown = {shown.artifact_id: shown.artifact for shown in shown_of(item)}
+    shown = {artifact.pk: artifact for artifact in shown_of(item)}
     return [shown[artifact] for artifact in presentation.order]
 
 

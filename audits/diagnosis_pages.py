@@ -17,7 +17,7 @@ KINDS = [
 
 def diagnose_context(audit: Audit, code: str, owner: str, after: int) -> dict[str, Any]:
     page = diagnosis_page(audit, code=code, owner=owner, after=after)
-    offered = list(reasons_of(audit.project, ReasonStage.DIAGNOSIS))
+    offered = reasons_of(audit.project, ReasonStage.DIAGNOSIS)
     counts = diagnosis_counts(audit)
     return audit_context(audit, "diagnose") | {
         "page": page,

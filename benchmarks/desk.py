@@ -5,6 +5,7 @@
     python -m benchmarks.desk --lengths               queues of 1,000 and 1,000,000, and behind 50,000 own answers,
                                                       asked in turn, so that what else the machine does meets all alike
     python -m benchmarks.desk --people 20             that many at once for 60 s, and what is stored then
+    python -m benchmarks.desk --race                  50 people after one case, 100 times, without any web
 
 Add `--postgres` for a temporary PostgreSQL instead of the embedded SQLite. Each makes a world in a folder of its own,
 in which what one reviewer has answered waits for a second person, starts the web server, and asks as a browser does,
@@ -36,6 +37,7 @@ CHUNK = 2000
 ROUNDS = 60
 CLIENTS = (1, 8)
 SECONDS = 20.0
+RACERS, RACES = 50, 100
 LENGTHS = ((1000, 0), (1_000_000, 0), (100_000, 50_000))  # items, of which answered by the one who asks
 
 
@@ -46,6 +48,7 @@ def main() -> None:
     parser.add_argument("--answered", type=float, default=0.2, help="share that the reviewer has answered already")
     parser.add_argument("--lengths", action="store_true")
     parser.add_argument("--people", type=int, default=0)
+    parser.add_argument("--race", action="store_true")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--postgres", action="store_true")
     options = parser.parse_args()
@@ -53,6 +56,8 @@ def main() -> None:
     cases = QUICK if options.quick else options.cases
     if options.lengths:
         lengths(options.postgres)
+    elif options.race:
+        apart(options.postgres, race)
     elif options.people:
         apart(options.postgres, crowd, options.people, 3 * seconds)
     else:
@@ -97,9 +102,10 @@ def everything(cases: int, answered: float, seconds: float) -> None:
         for what, ask in (("review", _review), ("bare", _bare)):
             for clients in CLIENTS:
                 before = spent(server)
-                times = at_once(port, sessions[1 : 1 + clients], seconds, ask)
+                times, own = at_once(port, sessions[1 : 1 + clients], seconds, ask)
                 report(f"{what}, {clients} at once", times, seconds)
-                print(f"{'':<26} {1000 * (spent(server) - before) / len(times):.1f} ms of processor for each")
+                served_in, asked_in = (1000 * each / len(times) for each in (spent(server) - before, own))
+                print(f"{'':<26} {served_in:.1f} ms of processor for each, and {asked_in:.1f} of those who ask")
     report("raw, 1 at once", raw(seconds), seconds)
 
 
@@ -136,7 +142,7 @@ def crowd(people: int, seconds: float) -> None:
 
     sessions = prepare(20_000, 0, people=people, answers=1)
     with served() as (port, _):
-        times = at_once(port, sessions, seconds, _review)
+        times, _ = at_once(port, sessions, seconds, _review)
     report(f"review, {people} at once", times, seconds)
     stored = Review.objects.count()
     twice = Review.objects.values("item").annotate(n=Count("pk")).filter(n__gt=1).count()
@@ -145,6 +151,46 @@ def crowd(people: int, seconds: float) -> None:
     print(f"acknowledged {len(times)}, stored {stored}, items answered twice {twice}")
     print(f"answers without a lease of their author {without}, slots held twice {held}, server errors 0")
     assert (stored, twice, without, held) == (len(times), 0, 0, 0)
+
+
+def race() -> None:
+    """Each round opens a queue of one case, and everybody asks for it at the same moment."""
+    from django.db import connection
+
+    from adjudication.models import Item, Lease
+    from adjudication.services.queues import NewItem, items_add, queue_open
+    from core.models import Author
+
+    prepare(1, 0, people=RACERS, answers=1)
+    item = Item.objects.select_related("queue__project", "queue__rubric").get()
+    new = NewItem(item.case_id, (item.shown.get().artifact_id,), 1)
+    queues = [queue_open(project=item.queue.project, name=f"round {n}", rubric=item.queue.rubric) for n in range(RACES)]
+    for queue in queues:
+        items_add(queue=queue, items=[new])
+    people = list(Author.objects.filter(pseudonym__startswith="reviewer"))
+    connection.close()
+    fork = multiprocessing.get_context("fork")
+    barrier = fork.Barrier(len(people), timeout=60)
+    racers = [fork.Process(target=_run, args=(barrier, queues, person)) for person in people]
+    began = time.monotonic()
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join()
+    took, errors = time.monotonic() - began, sum(racer.exitcode != 0 for racer in racers)
+    won = [Lease.objects.filter(item__queue=queue).count() for queue in queues]
+    print(f"{len(people)} people, {len(queues)} rounds in {took:.0f} s: {sum(won)} winners, {errors} errors")
+    assert (won, errors) == ([1] * RACES, 0)
+
+
+def _run(barrier: Any, queues: list[Any], person: Any) -> None:
+    from django.utils import timezone
+
+    from adjudication.services.leases import slot_claim
+
+    for queue in queues:
+        barrier.wait()
+        slot_claim(queue=queue, actor=person, now=timezone.now())
 
 
 def prepare(items: int, own: int, *, people: int, answers: int = 2) -> list[str]:
@@ -277,18 +323,24 @@ def pages(port: int, session: str) -> None:
         print(f"{'':<26} {browser.size:,} bytes")
 
 
-def at_once(port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]) -> list[float]:
-    """The times of every request of clients that ask one after another, each for itself, from another process."""
+def at_once(
+    port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]
+) -> tuple[list[float], float]:
+    """The times of every request of clients that ask one after another, each for itself, from another process; and
+    the seconds of processor that this took there."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_clients, (port, sessions, seconds, ask))
 
 
-def _clients(port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]) -> list[float]:
+def _clients(
+    port: int, sessions: list[str], seconds: float, ask: Callable[["Browser"], float]
+) -> tuple[list[float], float]:
     browsers = [Browser(port, session) for session in sessions]
     for browser in browsers:
         browser.ask("GET", "/p/bench/review")
     times: list[float] = []
     failures: list[BaseException] = []
+    before = time.process_time()
     end = time.perf_counter() + seconds
 
     def work(browser: Browser) -> None:
@@ -305,7 +357,7 @@ def _clients(port: int, sessions: list[str], seconds: float, ask: Callable[["Bro
         thread.join()
     if failures:
         raise failures[0]
-    return times
+    return times, time.process_time() - before
 
 
 def _review(browser: "Browser") -> float:

@@ -130,6 +130,8 @@ def _sqlite(file: Path) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": file,
+        # To open the file, read its tables and check its pages in again took longer than a whole answer at the desk.
+        "CONN_MAX_AGE": 60,
         "OPTIONS": {
             # Writers queue instead of failing: a deferred transaction that upgrades to a
             # writer is refused at once by SQLite, whatever the timeout.

@@ -9,13 +9,13 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
-from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver
 from django.utils.cache import patch_cache_control
 
 from core.errors import Problem, Refused
 from core.models import Author, Membership, Project, Role
+from core.rows import Joined
 
 log = logging.getLogger(__name__)
 
@@ -122,15 +122,21 @@ def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
         )
 
 
+_MEMBERS = Joined(a=Author, p=Project)
+_MEMBER = f"""
+SELECT {_MEMBERS.columns}, m.role
+FROM core_author a
+JOIN core_project p ON p.id = a.project_id
+JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
+WHERE p.name = %(project)s AND a.user_id = %(user)s"""  # noqa: S608 -- from names of our own models
+
+
 def _member(user: AbstractBaseUser | AnonymousUser, project: str) -> Any:
     """The author under whom this user works in the project, with the project and the role, in one query."""
-    membership = Membership.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
-    return (
-        Author.objects.select_related("project")
-        .annotate(role=Subquery(membership.values("role")))
-        .filter(project__name=project, user=user.pk, role__isnull=False)
-        .first()
-    )
+    for author, found, role in _MEMBERS.ask(_MEMBER, {"project": project, "user": user.pk}):
+        author.project, author.role = found, role
+        return author
+    return None
 
 
 def _sign_in_first(request: HttpRequest) -> HttpResponse:

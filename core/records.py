@@ -1,4 +1,5 @@
-"""Append-only records: rows that a person or a machine once stated, never altered and never deleted.
+"""Append-only records: rows that a person or a machine once stated, never altered and never deleted. And fields that
+are fixed from some moment on, in rows that otherwise change.
 
 The model refuses in Python; a trigger per table refuses whatever goes around it, on SQLite and on
 PostgreSQL alike, as an IntegrityError. SQLite drops a table's triggers without a word when a migration
@@ -63,10 +64,32 @@ class SealedOnComplete(models.Model):
         abstract = True
 
 
+class FixedFields(models.Model):
+    """Base of models of which some columns never change again once a condition over OLD holds."""
+
+    fixed: tuple[str, ...] = ()
+    fixed_when = ""
+    fixed_since = ""  # the same for people
+
+    class Meta:
+        abstract = True
+
+
+def fixed_models() -> Iterator[type[FixedFields]]:
+    for model in apps.get_models():
+        if issubclass(model, FixedFields):
+            yield model
+
+
 def protected_models() -> Iterator[type[models.Model]]:
     for model in apps.get_models():
         if issubclass(model, AppendOnly | SealedOnComplete):
             yield model
+
+
+def guarded_models() -> Iterator[type[models.Model]]:
+    yield from protected_models()
+    yield from fixed_models()
 
 
 def install_triggers(connection: BaseDatabaseWrapper) -> None:
@@ -75,16 +98,20 @@ def install_triggers(connection: BaseDatabaseWrapper) -> None:
     with connection.cursor() as cursor:
         for model in protected_models():
             if model._meta.db_table in existing:
-                for statement in _create(connection.vendor, model._meta.db_table, model.protected_when):  # type: ignore[attr-defined]
+                for statement in _create(connection.vendor, model):
+                    cursor.execute(statement)
+        for model in fixed_models():
+            if model._meta.db_table in existing:
+                for statement in _fix(connection.vendor, model):
                     cursor.execute(statement)
 
 
 def remove_triggers(connection: BaseDatabaseWrapper) -> None:
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
-        for model in protected_models():
+        for model in guarded_models():
             if model._meta.db_table in existing:
-                for statement in _drop(connection.vendor, model._meta.db_table):
+                for statement in _drop(connection.vendor, model):
                     cursor.execute(statement)
 
 
@@ -97,32 +124,36 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(catalogue)
         present = {row[0] for row in cursor.fetchall()}
-    wanted = [name for model in protected_models() for name in _names(connection.vendor, model._meta.db_table)]
+    wanted = [name for model in guarded_models() for name in _names(connection.vendor, model)]
     return [name for name in wanted if name not in present]
 
 
 def unguarded_tables(connection: BaseDatabaseWrapper) -> list[str]:
     """Tables that are there without the triggers that should protect them."""
     existing, missing = set(connection.introspection.table_names()), set(missing_triggers(connection))
-    tables = (model._meta.db_table for model in protected_models())
-    return [table for table in tables if table in existing and missing & set(_names(connection.vendor, table))]
+    guarded = {model._meta.db_table: _names(connection.vendor, model) for model in guarded_models()}
+    return [table for table, names in guarded.items() if table in existing and missing & set(names)]
 
 
-def _names(vendor: str, table: str) -> list[str]:
+def _names(vendor: str, model: type[models.Model]) -> list[str]:
+    table = model._meta.db_table
+    if issubclass(model, FixedFields):
+        return [f"fixed_fields_{table}"]
     events = ["update", "delete"] if vendor == "sqlite" else ["change", "truncate"]
     return [f"append_only_{event}_{table}" for event in events]
 
 
-def _create(vendor: str, table: str, condition: str) -> list[str]:
+def _create(vendor: str, model: type[models.Model]) -> list[str]:
+    table, condition = model._meta.db_table, model.protected_when  # type: ignore[attr-defined]
     # Table names and conditions come from our own models, never from input.
     if vendor == "sqlite":
         when = f"WHEN {condition}" if condition else ""
         return [
             f"CREATE TRIGGER {name} BEFORE {event} ON {table} {when} "
             f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-            for name, event in zip(_names(vendor, table), ["UPDATE", "DELETE"], strict=True)
+            for name, event in zip(_names(vendor, model), ["UPDATE", "DELETE"], strict=True)
         ]
-    change, truncate = _names(vendor, table)
+    change, truncate = _names(vendor, model)
     refusal = f"RAISE EXCEPTION '{table} is append-only' USING ERRCODE = 'integrity_constraint_violation';"
     return [
         # A trigger's WHEN may hold no subquery on PostgreSQL, so the condition stands in the function.
@@ -135,6 +166,23 @@ def _create(vendor: str, table: str, condition: str) -> list[str]:
     ]
 
 
-def _drop(vendor: str, table: str) -> list[str]:
-    on_table = "" if vendor == "sqlite" else f" ON {table}"
-    return [f"DROP TRIGGER IF EXISTS {name}{on_table}" for name in _names(vendor, table)]
+def _fix(vendor: str, model: type[FixedFields]) -> list[str]:
+    table, (name,) = model._meta.db_table, _names(vendor, model)
+    refusal = f"{table}: {', '.join(model.fixed)} fixed {model.fixed_since}"
+    differs = "IS NOT" if vendor == "sqlite" else "IS DISTINCT FROM"
+    changed = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in model.fixed)
+    event = f"BEFORE UPDATE OF {', '.join(model.fixed)} ON {table}"
+    if vendor == "sqlite":
+        refused = f"SELECT RAISE(ABORT, '{refusal}')"
+        return [f"CREATE TRIGGER {name} {event} WHEN ({changed}) AND {model.fixed_when} BEGIN {refused}; END"]
+    refused = f"RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation';"
+    return [
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF ({changed}) AND {model.fixed_when} THEN {refused} END IF; RETURN NEW; END $$",
+        f"CREATE TRIGGER {name} {event} FOR EACH ROW EXECUTE FUNCTION {name}()",
+    ]
+
+
+def _drop(vendor: str, model: type[models.Model]) -> list[str]:
+    on_table = "" if vendor == "sqlite" else f" ON {model._meta.db_table}"
+    return [f"DROP TRIGGER IF EXISTS {name}{on_table}" for name in _names(vendor, model)]

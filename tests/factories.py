@@ -265,11 +265,18 @@ def operator(audit: Audit) -> Author:
     return operator_of(audit.project)
 
 
-def make_queue(project: Project, items: int, answers: int = 1, name: str = "queue", upgrade: bool = False) -> Queue:
+def make_queue(
+    project: Project,
+    items: int,
+    answers: int = 1,
+    name: str = "queue",
+    upgrade: bool = False,
+    rubric: Rubric | None = None,
+) -> Queue:
     """A queue of items with one artifact each (two for an upgrade), served in the order of their cases."""
     case_set = load_cases(project, [f"c{n:03d}" for n in range(1, items + 1)], name)
     systems = [load_artifacts(case_set, version) for version in (["v1", "v2"] if upgrade else ["v1"])]
-    queue = queue_open(project=project, name=name, rubric=make_rubric(project))
+    queue = queue_open(project=project, name=name, rubric=rubric or make_rubric(project))
     shown: dict[int, list[int]] = {}
     for system in systems:
         for case, artifact in system.artifacts.order_by("case").values_list("case", "pk"):

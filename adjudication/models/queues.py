@@ -1,6 +1,7 @@
 from django.db import models
 
 from core.models import Project
+from core.records import FixedFields
 from judges.models.cases import Artifact, Case
 from judges.models.rubrics import Rubric
 
@@ -11,7 +12,7 @@ class QueuePurpose(models.TextChoices):
     ANCHORS = "anchors"
 
 
-class Queue(models.Model):
+class Queue(FixedFields):
     """The pile of items that belong together: one rubric, one serving order. Why an item is in it, the
     desk cannot know.
 
@@ -21,6 +22,11 @@ class Queue(models.Model):
     `settled` counts the settlements made so far. It is raised in each settlement's own transaction, so
     that the numbers follow the order of commits, which row ids on PostgreSQL do not.
     """
+
+    # What people are asked stays what it was when the first case was laid before them.
+    fixed = ("rubric_id",)
+    fixed_when = "EXISTS (SELECT 1 FROM adjudication_item i WHERE i.queue_id = OLD.id)"
+    fixed_since = "since its first case"
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="queues")
     name = models.CharField(max_length=100)

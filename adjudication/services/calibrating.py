@@ -183,7 +183,7 @@ def label_dispute(*, lease: Lease, actor: Author, code: str, words: str, now: da
     review = standing_review(lease.item, actor)
     if lease.slot.kind != SlotKind.PRACTICE or lease.author_id != actor.pk or review is None:
         raise Refused(Problem("only a practice case that you have answered has a label to dispute"))
-    offered = list(reasons_of(lease.item.queue.project, ReasonStage.CALIBRATION).values_list("code", flat=True))
+    offered = [reason.code for reason in reasons_of(lease.item.queue.project, ReasonStage.CALIBRATION)]
     if code not in offered:
         raise InputError(Problem("not a reason that practice offers", value=code, allowed=", ".join(offered)))
     if not words.strip():

@@ -1,6 +1,6 @@
 """Who holds a slot now."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,12 +9,15 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
 from adjudication.calibration import known_cases_left
+from adjudication.in_hand import leases_held, slot_with_case
 from adjudication.models import Bookmark, Calibration, Lease, LeaseEnd, Queue, Slot, SlotKind, SlotState
-from adjudication.selectors import Place, kinds_for, leases_held, places_onward, queues_waiting
 from adjudication.services.calibrating import slot_beside, slot_for_one_more
+from adjudication.services.presentations import presentation_ensure
+from adjudication.serving import Place, kinds_for, places_onward, queues_waiting
 from core.access import require_role
 from core.errors import Problem, Refused
 from core.models import Author, Project, Role
+from core.rows import one_value, stored
 
 SERVED = (Role.REVIEWER, Role.ADJUDICATOR)
 LEASE = timedelta(minutes=30)
@@ -46,15 +49,26 @@ def work_claim(*, project: Project, actor: Author, now: datetime, passed_on: boo
     """
     leases_expire(now=now)
     # Practice of one's own choice is gone on with on its own page.
-    held = list(leases_held(actor, item__queue__project=project, slot__kind__in=set(SlotKind) - {SlotKind.PRACTICE}))
-    lease = _resume(held, actor, now)
+    held = [lease for lease in leases_held(actor) if lease.slot.kind != SlotKind.PRACTICE]
     search = _Search(queues_waiting(project, actor), actor, require_role(actor, *SERVED))
-    if lease is None:
-        lease = _take(search, lambda: search.whole(passed_on), now)
+    if held:
+        # One transaction for all that an answer brings: on SQLite each one waits for all the others.
+        with transaction.atomic():
+            _one_window_at_a_time(actor)
+            if lease := _resume(held, actor, now):
+                return _with_what_follows(lease, held, search, now)
+    return _with_what_follows(_take(search, lambda: search.whole(passed_on), now), (), search, now)
+
+
+def _with_what_follows(lease: Lease | None, held: Iterable[Lease], search: "_Search", now: datetime) -> Work:
     if lease is None or lease.slot.kind == SlotKind.PRACTICE:  # after a practice case comes what was right
         return Work(lease, None, search.queues)
     ahead = next((other for other in held if other.pk != lease.pk and not other.ended_at), None)
-    return Work(lease, ahead or _take(search, search.onward, now, ahead=True), search.queues)
+    ahead = ahead or _take(search, search.onward, now, ahead=True)
+    for one in (lease, ahead):
+        if one is not None:
+            presentation_ensure(item=one.item, author=search.actor, now=now)
+    return Work(lease, ahead, search.queues)
 
 
 def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = True) -> Lease | None:
@@ -69,7 +83,8 @@ def slot_claim(*, queue: Queue, actor: Author, now: datetime, passed_on: bool = 
     if queue.project_id != actor.project_id:
         raise Refused(Problem(f"{actor} is no member of the project of this queue"))
     leases_expire(now=now)
-    search = _Search(queues_waiting(queue.project, actor, pk=queue.pk), actor, role)
+    waiting = [one for one in queues_waiting(queue.project, actor) if one.pk == queue.pk]
+    search = _Search(waiting, actor, role)
     return _take(search, lambda: search.whole(passed_on), now)
 
 
@@ -83,7 +98,7 @@ def practice_claim(*, practice: Queue, actor: Author, now: datetime) -> Lease | 
         try:
             with transaction.atomic():
                 _one_window_at_a_time(actor)
-                if lease := _resume(leases_held(actor, item__queue=practice), actor, now):
+                if lease := _resume(_held_in({practice.pk}, actor), actor, now):
                     return lease
                 item = next(known_cases_left(practice, actor), None)
                 if item is None:
@@ -95,11 +110,14 @@ def practice_claim(*, practice: Queue, actor: Author, now: datetime) -> Lease | 
     raise Refused(Problem("too many people claim at this moment; try again"))
 
 
+_ANY_EXPIRED = "SELECT 1 FROM adjudication_lease WHERE ended_at IS NULL AND expires_at <= %(expires_at)s LIMIT 1"
+
+
 def leases_expire(*, now: datetime) -> int:
     """End what has run out. A slot that was abandoned is served before what nobody has begun."""
     expired = Lease.objects.filter(ended_at__isnull=True, expires_at__lte=now)
     # Asked first: on SQLite a transaction waits for the one writer even where it finds nothing.
-    if not expired.exists():
+    if one_value(_ANY_EXPIRED, stored(Lease, expires_at=now)) is None:
         return 0
     with transaction.atomic():
         # Nobody is waited for: whoever has one of the two locked may wait for the other. The next claim comes by again.
@@ -122,6 +140,10 @@ def lease_renew(*, lease: Lease, actor: Author, now: datetime) -> Lease:
 def lease_end(*, lease: Lease, end: LeaseEnd, now: datetime) -> None:
     _change_live(Lease.objects.filter(pk=lease.pk), now, ended_at=now, end=end)
     lease.ended_at, lease.end = now, end
+
+
+def _held_in(queues: Container[int | None], actor: Author) -> list[Lease]:
+    return [lease for lease in leases_held(actor) if lease.item.queue_id in queues]
 
 
 def _resume(held: Iterable[Lease], actor: Author, now: datetime) -> Lease | None:
@@ -178,10 +200,10 @@ class _Search:
                     yield Place(calibration.anchors, self.actor, self.role, SlotKind.ANCHOR, skipped=True)
         yield from self._everywhere(loaded_by_another=True)
 
-    def held_in(self) -> list[int]:
+    def held_in(self) -> set[int | None]:
         """The queues in which this person may hold a lease that goes before another search."""
         known = [(calibration.practice_id, calibration.anchors_id) for calibration in self._calibrations()]
-        return [*(queue.pk for queue in self.queues), *(pk for pair in known for pk in pair if pk is not None)]
+        return {*(queue.pk for queue in self.queues), *(pk for pair in known for pk in pair)}
 
     def _calibrations(self) -> Iterator[Calibration]:
         if self.role == Role.REVIEWER:
@@ -193,12 +215,16 @@ class _Search:
                 yield Place(queue, self.actor, self.role, kind, **where)
 
 
+_STILL_OPEN = "SELECT 1 FROM adjudication_slot WHERE id = %(slot)s AND state = 'open'"
+
+
 def _take(
     search: _Search, places: Callable[[], Iterator[Place]], now: datetime, *, ahead: bool = False
 ) -> Lease | None:
     """Hold the first slot in these places; where nothing was to be held ahead, what the person holds by now.
 
-    SQLite has one writer. There a reviewer's search is over before the write begins, which looks at its find again.
+    SQLite has one writer. There a reviewer's search through everything is over before the write begins, which looks at
+    its find again.
     """
     locking = connection.features.has_select_for_update
     within = locking or search.role == Role.ADJUDICATOR
@@ -207,7 +233,7 @@ def _take(
         try:
             with transaction.atomic():
                 _one_window_at_a_time(search.actor)
-                held = () if ahead else leases_held(search.actor, item__queue__in=search.held_in())
+                held = () if ahead else _held_in(search.held_in(), search.actor)
                 if lease := _resume(held, search.actor, now):
                     return lease
                 if within:
@@ -215,7 +241,7 @@ def _take(
                 if found is None:
                     return None
                 place, slot = found
-                if within or Slot.objects.filter(pk=slot.pk, state=SlotState.OPEN).exists():
+                if within or one_value(_STILL_OPEN, {"slot": slot.pk}):
                     beside = slot_beside(place.queue, search.actor) if search.role == Role.REVIEWER else None
                     return _hold(beside or slot, place, now, ahead)
         except IntegrityError:  # one_live_lease_per_slot, or one_slot_per_number: somebody was faster
@@ -226,13 +252,13 @@ def _take(
 def _one_window_at_a_time(actor: Author) -> None:
     """A person's windows come one after the other, and find what the first of them took. SQLite has one writer."""
     if connection.features.has_select_for_update:
-        Author.objects.select_for_update(no_key=True).get(pk=actor.pk)
+        one_value("SELECT id FROM core_author WHERE id = %(author)s FOR NO KEY UPDATE", {"author": actor.pk})
 
 
 def _first(places: Iterable[Place], *, locked: bool) -> tuple[Place, Slot] | None:
     for place in places:
         if pk := place.first(locked=locked):
-            return place, Slot.objects.select_related("item__case").get(pk=pk)
+            return place, slot_with_case(pk)
     return None
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
+from adjudication.in_hand import presentation_of, shown_of
 from adjudication.models import Item, Presentation
-from adjudication.selectors import shown_of
 from core.models import Author
 
 
@@ -15,15 +15,16 @@ def presentation_ensure(*, item: Item, author: Author, now: datetime) -> Present
 
     Drawn from the system's own randomness, so that it follows from nothing that anybody knows.
     """
-    found = Presentation.objects.filter(item=item, author=author).first()
+    found = presentation_of(item, author)
     if found is not None:
         return found
-    order = sorted(shown.artifact_id for shown in shown_of(item))
+    order = sorted(artifact.pk for artifact in shown_of(item))
     secrets.SystemRandom().shuffle(order)
     try:
         with transaction.atomic():
-            return Presentation.objects.create(
+            item.presentation = Presentation.objects.create(
                 item=item, author=author, order=order, salt=secrets.token_hex(16), at=now
             )
+            return item.presentation
     except IntegrityError:  # one_presentation_per_item_and_author: another window of theirs was faster
         return Presentation.objects.get(item=item, author=author)

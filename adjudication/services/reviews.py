@@ -4,15 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
 
+from adjudication.in_hand import lease_locked, presentation_of, shown_of
 from adjudication.models import (
     Item,
     ItemState,
     Label,
     Lease,
     LeaseEnd,
-    Presentation,
     Review,
     ReviewReason,
     Skip,
@@ -22,7 +21,7 @@ from adjudication.models import (
     Span,
 )
 from adjudication.models.reviews import Passage
-from adjudication.selectors import has_reviewer_left, shown_of
+from adjudication.selectors import has_reviewer_left
 from adjudication.services.drafts import draft_drop
 from adjudication.services.leases import lease_end
 from adjudication.services.reasons import LONGEST_CODE, check_reasons
@@ -32,12 +31,15 @@ from core.access import require_role
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author, Role
+from core.rows import one_value
 from core.texts import require_storable
 from judges.services.texts import texts_of
 
 MOST_SECONDS = 2**31 - 1  # what the column holds
 
 Answers = Mapping[int, str | None]  # artifact -> label, or None for *cannot judge*
+
+_REVISION = "SELECT MAX(revision) FROM adjudication_review WHERE item_id = %(item)s AND author_id = %(author)s"
 
 
 @transaction.atomic
@@ -57,22 +59,16 @@ def review_submit(
     Sent twice, it is stored once: the first answer comes back. Raises `Refused` where the lease was
     lost to somebody else.
     """
-    # Lease and item alone: a lock on the queue would let answers in only one by one from their very start.
-    locked = Lease.objects.select_for_update(no_key=True, of=("self", "item"))
-    before = Review.objects.filter(item=OuterRef("item"), author=actor).order_by("-revision").values("revision")[:1]
-    lease = (
-        locked.select_related("slot", "item__queue__rubric", "item__queue__project")
-        .annotate(before=Subquery(before))
-        .get(pk=lease.pk)
-    )
+    lease = lease_locked(lease)
     item = lease.item
     if lease.author_id != actor.pk:
         raise Refused(Problem("this lease is somebody else's"))
     if lease.end == LeaseEnd.SUBMITTED:
         return Review.objects.filter(item=item, author=actor).latest("revision")
     require_role(actor, Role.REVIEWER, Role.ADJUDICATOR)  # it may have been taken since the claim
-    presentation = Presentation.objects.filter(item=item, author=actor).first()
-    check_answers(item, answers, presentation.order if presentation else item.shown.values_list("artifact", flat=True))
+    presentation = presentation_of(item, actor)
+    shown = presentation.order if presentation else [artifact.pk for artifact in shown_of(item)]
+    check_answers(item, answers, shown)
     check_words(reasons, rationale)
     check_reasons(item.queue.project, reasons, rationale)
     check_spans(item, spans)
@@ -81,7 +77,7 @@ def review_submit(
     review = Review.objects.create(
         item=item,
         author=actor,
-        revision=1 + (lease.before or 0),
+        revision=1 + (one_value(_REVISION, {"item": item.pk, "author": actor.pk}) or 0),
         kind=lease.slot.kind,
         surplus=surplus,
         presentation=presentation,
@@ -118,11 +114,11 @@ def check_spans(item: Item, spans: Sequence[Passage]) -> None:
     if not spans:
         return
     hashes: dict[tuple[int | None, int], str] = {(None, 0): item.case.input_hash}
-    for shown in shown_of(item):
-        hashes |= {(shown.artifact_id, part): sha256 for part, (_, sha256) in enumerate(shown.artifact.parts)}
+    for artifact in shown_of(item):
+        hashes |= {(artifact.pk, part): sha256 for part, (_, sha256) in enumerate(artifact.parts)}
     texts = texts_of(project=item.queue.project, hashes=hashes.values())
-    for artifact, part, start, end in spans:
-        text = texts.get(hashes.get((artifact, part), ""), "")
+    for quoted, part, start, end in spans:
+        text = texts.get(hashes.get((quoted, part), ""), "")
         if not 0 <= start < end <= len(text):
             where = f"characters {start} to {end} of part {part}"
             raise InputError(Problem("a quoted passage lies outside its text", key="spans", value=where))
@@ -152,9 +148,9 @@ def item_skip(*, lease: Lease, actor: Author, reason: str = "", now: datetime) -
         raise Refused(Problem("this lease is somebody else's"))
     if lease.slot.kind == SlotKind.PRACTICE:
         raise Refused(Problem("a practice case is answered, not passed on; “cannot judge” is an answer too"))
+    Slot.objects.filter(pk=lease.slot_id).update(urgent=True)  # before the lease, as a claim locks them
     lease_end(lease=lease, end=LeaseEnd.SKIPPED, now=now)
     Skip.objects.get_or_create(item=item, author=actor, defaults={"at": now, "reason": reason})
-    Slot.objects.filter(pk=lease.slot_id).update(urgent=True)
     event_record(name="adjudication.item-skipped", actor=actor, now=now, payload={"item": item.pk})
     if item.state == ItemState.OPEN and lease.slot.kind == SlotKind.REVIEW and not has_reviewer_left(item):
         item_to_adjudicator(item=item, now=now, actor=actor)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db.models import F, Max
+from django.db.models import Max
 
 from adjudication.models import (
     Item,
     ItemState,
+    Label,
     Queue,
     QueuePurpose,
     Reference,
@@ -22,9 +23,12 @@ from adjudication.selectors import has_reviewer_left
 from adjudication.states import item_move
 from core.events import event_record
 from core.models import Author
+from core.rows import Joined, one_value
 
 ITEM_SETTLED = "adjudication.item-settled"
 ENOUGH_TO_SAY_CANNOT_JUDGE = 2
+
+_UNANSWERED = "SELECT 1 FROM adjudication_slot WHERE item_id = %(item)s AND state = 'open' LIMIT 1"
 
 Decision = Mapping[int, str | None]  # artifact -> label, or None where nobody can judge
 
@@ -38,24 +42,21 @@ def item_resolve(*, item: Item, actor: Author, now: datetime) -> None:
     """
     if item.queue.purpose != QueuePurpose.SETTLE:
         return
-    unanswered = item.slots.filter(state=SlotState.OPEN).exists()
+    unanswered = one_value(_UNANSWERED, {"item": item.pk}) is not None
     if unanswered and item.state == ItemState.OPEN:
         _wait_for_another(item, actor, now)
         return
-    reviews = [review for review in _standing_reviews(item) if not review.surplus]
-    decisions = {review.pk: _decision(review) for review in reviews}
-    adjudications = [review for review in reviews if review.kind == SlotKind.ADJUDICATION]
+    answers = [(review, decision) for review, decision in _standing(item) if not review.surplus]
+    adjudications = [decision for review, decision in answers if review.kind == SlotKind.ADJUDICATION]
     if adjudications:
-        item_settle(
-            item=item, how=SettlementHow.ADJUDICATED, decision=decisions[adjudications[-1].pk], actor=actor, now=now
-        )
+        item_settle(item=item, how=SettlementHow.ADJUDICATED, decision=adjudications[-1], actor=actor, now=now)
         return
     if unanswered or item.state == ItemState.CONFLICT:
         return
-    first, *others = [decisions[review.pk] for review in reviews]
+    first, *others = [decision for _, decision in answers]
     if any(other != first for other in others):
         item_to_adjudicator(item=item, now=now, actor=actor)
-    elif None in first.values() and len(reviews) < ENOUGH_TO_SAY_CANNOT_JUDGE:
+    elif None in first.values() and len(answers) < ENOUGH_TO_SAY_CANNOT_JUDGE:
         # One person alone does not declare a case underspecified.
         slot_add(item, SlotKind.REVIEW)
         _wait_for_another(item, actor, now)
@@ -113,8 +114,8 @@ def item_settle(*, item: Item, how: SettlementHow, decision: Decision, actor: Au
 def settlement_numbers(queue: Queue, wanted: int) -> int:
     """Reserve numbers; the last one comes back. The queue's row is locked until the commit, so that a
     reader who has seen a number has seen every smaller one."""
-    Queue.objects.filter(pk=queue.pk).update(settled=F("settled") + wanted)
-    return Queue.objects.values_list("settled", flat=True).get(pk=queue.pk)
+    raised = "UPDATE adjudication_queue SET settled = settled + %(wanted)s WHERE id = %(queue)s RETURNING settled"
+    return int(one_value(raised, {"wanted": wanted, "queue": queue.pk}))
 
 
 def announce_settlements(*, queue: Queue, number: int, actor: Author, now: datetime) -> None:
@@ -134,16 +135,25 @@ def _given(decision: Decision) -> dict[int, str]:
     return {artifact: label for artifact, label in decision.items() if label is not None}
 
 
-def _standing_reviews(item: Item) -> list[Review]:
-    """Each author's latest answer that was not taken back, oldest first."""
-    latest: dict[int, Review] = {}
-    for review in item.reviews.filter(withdrawal=None).order_by("revision", "pk").prefetch_related("labels"):
-        latest[review.author_id] = review
-    return sorted(latest.values(), key=lambda review: review.pk)
+_ANSWERS = Joined(r=Review, l=Label)
+_STANDING = f"""
+SELECT {_ANSWERS.columns}
+FROM adjudication_review r
+JOIN adjudication_label l ON l.review_id = r.id
+LEFT JOIN adjudication_withdrawal w ON w.review_id = r.id
+WHERE r.item_id = %(item)s AND w.id IS NULL
+ORDER BY r.revision, r.id"""  # noqa: S608 -- from names of our own models
 
 
-def _decision(review: Review) -> dict[int, str | None]:
-    return {label.artifact_id: label.label for label in review.labels.all()}
+def _standing(item: Item) -> list[tuple[Review, dict[int, str | None]]]:
+    """Each author's latest answer that was not taken back, oldest first, with what it says."""
+    latest: dict[int, tuple[Review, dict[int, str | None]]] = {}
+    for review, label in _ANSWERS.ask(_STANDING, {"item": item.pk}):
+        before = latest.get(review.author_id)
+        if before is None or before[0] != review:
+            before = latest[review.author_id] = (review, {})
+        before[1][label.artifact_id] = label.label
+    return sorted(latest.values(), key=lambda answer: answer[0].pk)
 
 
 def slot_add(item: Item, kind: SlotKind) -> None:

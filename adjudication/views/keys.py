@@ -5,8 +5,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from adjudication.forms import KeysForm
+from adjudication.in_hand import key_choice_of
 from adjudication.keys import page_keys_of
-from adjudication.selectors import key_choice_of
 from adjudication.services.keys import keys_choose
 from adjudication.views.pages import Notice, blind_page
 from core.access import ProjectRequest, access

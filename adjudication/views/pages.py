@@ -10,12 +10,11 @@ from django.middleware.csrf import get_token
 from django.template.loader import get_template
 
 from adjudication.blind import BlindItem, blind_feedback, blind_item
+from adjudication.in_hand import draft_of, key_choice_of
 from adjudication.keys import PageKeys, page_keys_of
 from adjudication.models import Lease, SlotKind
 from adjudication.selectors import (
     COUNTED_UP_TO,
-    draft_of,
-    key_choice_of,
     sent_count,
     skipped_by,
     undoable,

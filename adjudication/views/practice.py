@@ -2,17 +2,18 @@
 
 from uuid import UUID
 
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from adjudication.calibration import practice_queues
 from adjudication.forms import DisputeForm
+from adjudication.in_hand import lease_in_hand
 from adjudication.models import Lease
-from adjudication.selectors import lease_of, queues_waiting
 from adjudication.services.calibrating import label_dispute
 from adjudication.services.leases import Work, practice_claim
+from adjudication.serving import queues_waiting
 from adjudication.views.pages import feedback_screen, screen, told
 from core.access import ProjectRequest, access
 from core.errors import InputError
@@ -57,4 +58,7 @@ def dispute(request: ProjectRequest, token: UUID) -> HttpResponse:
 
 def _lease(request: ProjectRequest, token: UUID) -> Lease:
     """Their own: anybody else's is not there."""
-    return get_object_or_404(lease_of(request.author, token), item__queue__project=request.project)
+    lease = lease_in_hand(request.author, token)
+    if lease is None:
+        raise Http404
+    return lease

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from adjudication.blind import blind_comparison
 from adjudication.forms import AnswerForm, SkipForm
+from adjudication.in_hand import lease_in_hand
 from adjudication.models import Lease, SlotKind
-from adjudication.selectors import lease_of, reasons_of
+from adjudication.selectors import reasons_of
 from adjudication.services.drafts import draft_save
 from adjudication.services.leases import LeaseLost, work_claim
 from adjudication.services.presentations import presentation_ensure
@@ -116,7 +117,10 @@ def differences(request: ProjectRequest, token: UUID) -> HttpResponse:
 
 def _lease(request: ProjectRequest, token: UUID) -> Lease:
     """Their own: anybody else's is not there."""
-    return get_object_or_404(lease_of(request.author, token), item__queue__project=request.project)
+    lease = lease_in_hand(request.author, token)
+    if lease is None:
+        raise Http404
+    return lease
 
 
 def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> AnswerForm:
@@ -124,7 +128,7 @@ def _answer_form(request: ProjectRequest, lease: Lease, *, complete: bool) -> An
     labels = lease.item.queue.rubric.labels
 
     def codes() -> Iterable[str]:
-        return reasons_of(request.project).values_list("code", flat=True)
+        return [reason.code for reason in reasons_of(request.project)]
 
     return AnswerForm(request.POST, presentation=presentation, labels=labels, codes=codes, complete=complete)
 

@@ -6,8 +6,10 @@ from django.views.decorators.http import require_GET
 
 from adjudication.blind import sent_cases, skipped_cases
 from adjudication.calibration import known_cases_left_count, practice_queues
+from adjudication.in_hand import lease_in_hand
 from adjudication.models import Lease, SlotKind
-from adjudication.selectors import lease_of, queues_waiting, sent_by, sent_count, skipped_by, undoable, waiting_for
+from adjudication.selectors import sent_by, sent_count, skipped_by, undoable, waiting_for
+from adjudication.serving import queues_waiting
 from adjudication.views.pages import blind_page, waiting_words
 from core.access import ProjectRequest, access
 from core.models import Role
@@ -44,6 +46,9 @@ def work(request: ProjectRequest) -> HttpResponse:
 def _cursor(request: ProjectRequest, token: str) -> Lease:
     """The lease that the page before ended with: one of their own, or there is no such page."""
     try:
-        return lease_of(request.author, UUID(token)).get()
-    except (ValueError, Lease.DoesNotExist) as error:
+        lease = lease_in_hand(request.author, UUID(token))
+    except ValueError as error:
         raise Http404 from error
+    if lease is None:
+        raise Http404
+    return lease

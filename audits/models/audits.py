@@ -3,7 +3,7 @@ from django.db.models import Q
 
 from adjudication.models import Item, Queue
 from core.models import Author, Project
-from core.records import AppendOnly
+from core.records import AppendOnly, FixedFields
 from judges.models import Case, Comparison, Rubric
 
 
@@ -12,11 +12,15 @@ class AuditState(models.TextChoices):
     REGISTERED = "registered"
 
 
-class Audit(models.Model):
+class Audit(FixedFields):
     """A plan over one comparison, and what came of it. The plan is a draft until it is registered.
 
     `look_taker` and `look_taken_at` say who computes looks now; they are moved by compare-and-swap.
     """
+
+    fixed = ("rubric_id", "queue_id", "comparison_id")
+    fixed_when = "OLD.state = 'registered'"
+    fixed_since = "since its registration"
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="audits")
     name = models.CharField(max_length=100)

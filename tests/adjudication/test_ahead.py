@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils import timezone
 
 from adjudication.models import Bookmark, Lease, LeaseEnd, Presentation, Queue, Review, Slot
-from adjudication.selectors import places_onward, queues_waiting
 from adjudication.services.leases import BOOKMARK_EVERY, LEASE, slot_claim, work_claim
+from adjudication.serving import places_onward, queues_waiting
 from core.models import Author, Project, Role
 from tests import factories
 from tests.adjudication.test_desk import Desk
@@ -154,7 +154,7 @@ def test_two_queues_are_worked_through_one_after_the_other(project: Project, ann
 
 def steps_of_search(author: Author, queue: Queue) -> int:
     """What SQLite does, step by step, to find this person's next slot."""
-    (waiting,) = queues_waiting(queue.project, author, pk=queue.pk)
+    (waiting,) = [one for one in queues_waiting(queue.project, author) if one.pk == queue.pk]
     places = list(places_onward(waiting, author, Role.REVIEWER))
     steps = [0]
 

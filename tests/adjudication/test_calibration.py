@@ -25,12 +25,13 @@ from adjudication.models import (
     Skip,
     SlotKind,
 )
-from adjudication.selectors import queues_waiting, sent_by, sent_count, skipped_by, undoable, waiting_count
+from adjudication.selectors import sent_by, sent_count, skipped_by, undoable, waiting_count
 from adjudication.services.calibrating import KnownCase, calibration_fix, known_cases_add
 from adjudication.services.leases import practice_claim, work_claim
 from adjudication.services.queues import NewItem, items_add, queue_open
 from adjudication.services.reviews import item_skip
 from adjudication.services.undo import TooLate, review_undo
+from adjudication.serving import queues_waiting
 from core.errors import InputError, Refused
 from core.models import Author, Project, Role
 from core.services import operator_of

@@ -145,7 +145,7 @@ def _race(work: tuple[list[Queue], Author]) -> list[int]:
 
 
 def test_twenty_people_race_for_one_item_and_each_round_has_one_winner(project: Project) -> None:
-    """BEHAVIOUR 1."""
+    """BEHAVIOUR 1; with 50 people and 100 rounds: `python -m benchmarks.desk --race`."""
     queues = [factories.make_queue(project, 1, name=f"round {n}") for n in range(ROUNDS)]
     won = at_once(_race, [(queues, person) for person in _people(project, RACERS)])
     assert sorted(queue for one in won for queue in one) == sorted(queue.pk for queue in queues)

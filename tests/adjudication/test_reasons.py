@@ -10,10 +10,11 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from adjudication.blind import blind_item
+from adjudication.in_hand import draft_of
 from adjudication.keys import PageKeys, page_keys
 from adjudication.models import ReasonCode, ReasonOwner, ReasonPlacement, ReasonStage, ReviewReason
 from adjudication.reasons import FIRST_REASONS
-from adjudication.selectors import draft_of, reasons_given, reasons_of
+from adjudication.selectors import reasons_given, reasons_of
 from adjudication.services.drafts import draft_save
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.reasons import reason_code_add, reason_code_place
@@ -64,10 +65,15 @@ def names(project: Project, *stages: ReasonStage) -> list[str]:
     return [reason.code for reason in reasons_of(project, *stages)]
 
 
+def named(project: Project, code: str) -> ReasonCode:
+    (found,) = [reason for reason in reasons_of(project) if reason.code == code]
+    return found
+
+
 def place(
     project: Project, code: str, stage: ReasonStage, owner: Author, revision: int = 1, whose: ReasonOwner | None = None
 ) -> None:
-    found = reasons_of(project).get(code=code)
+    found = named(project, code)
     reason_code_place(code=found, revision=revision, stage=stage, owner=whose or found.owner, actor=owner, now=NOW)
 
 
@@ -95,8 +101,8 @@ def test_projects_of_before_get_the_same_codes_by_migration() -> None:
     of_before = Project.objects.create(name="of before", created_at=NOW)
     import_module("adjudication.migrations.0005_first_reason_codes").seed(apps, None)
     fields = ("code", "meaning", "stage", "owner", "needs_text")
-    assert list(reasons_of(of_before).values_list(*fields)) == [
-        tuple(getattr(first, name) for name in fields) for first in FIRST_REASONS
+    assert [[getattr(code, name) for name in fields] for code in reasons_of(of_before)] == [
+        [getattr(first, name) for name in fields] for first in FIRST_REASONS
     ]
 
 
@@ -118,7 +124,7 @@ def test_own_code_is_offered_under_a_key_that_nothing_else_has(project: Project,
 def test_code_can_be_given_another_stage_and_owner(project: Project, owner: Author, ann: Author) -> None:
     place(project, "cache", ReasonStage.DESK, owner, whose=ReasonOwner.PACKAGING)
     assert "cache" in offered(project, ann)
-    assert reasons_of(project).get(code="cache").owner == ReasonOwner.PACKAGING
+    assert named(project, "cache").owner == ReasonOwner.PACKAGING
     assert Event.objects.filter(name="adjudication.reason-code-placed").get().payload == {
         "code": "cache",
         "stage": "desk",
@@ -183,7 +189,7 @@ def test_of_two_who_move_a_code_at_once_one_is_told(project: Project, owner: Aut
     place(project, "cache", ReasonStage.DESK, owner)
     with pytest.raises(Refused, match="somebody else has changed this code meanwhile"):
         place(project, "cache", ReasonStage.RETIRED, owner)
-    assert reasons_of(project).get(code="cache").stage == ReasonStage.DESK
+    assert named(project, "cache").stage == ReasonStage.DESK
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.ADJUDICATOR, Role.LEAD])
@@ -218,7 +224,7 @@ def test_owner_adds_and_retires_codes_on_the_page(project: Project, owner: Autho
     assert client.post(PAGE, new)["Location"] == PAGE
     page = client.get(PAGE).content.decode()
     assert "how it is said" in page
-    code = reasons_of(project).get(code="tone")
+    code = named(project, "tone")
     moved = {"revision": "1", "stage": "retired", "owner": "rubric"}
     assert client.post(f"{PAGE}/{code.pk}", moved)["Location"] == PAGE
     assert "Retired: not offered any more" in client.get(PAGE).content.decode()
@@ -231,7 +237,7 @@ def test_owner_adds_and_retires_codes_on_the_page(project: Project, owner: Autho
 
 
 def test_code_of_another_project_is_not_there(project: Project, owner: Author) -> None:
-    elsewhere = reasons_of(factories.make_project("elsewhere")).first()
+    elsewhere = reasons_of(factories.make_project("elsewhere"))[0]
     client = Client()
     client.force_login(owner.user)
     assert client.post(f"{PAGE}/{elsewhere.pk}", {"revision": "1"}).status_code == 404

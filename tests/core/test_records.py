@@ -14,6 +14,7 @@ from adjudication.models import (
     Label,
     LabelDispute,
     Presentation,
+    Queue,
     QueuePurpose,
     ReasonCode,
     ReasonPlacement,
@@ -29,6 +30,7 @@ from adjudication.services.leases import practice_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
 from audits.models import (
+    Audit,
     Cell,
     ColumnCheck,
     Diagnosis,
@@ -44,7 +46,7 @@ from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
 from core.models import Event
-from core.records import install_triggers, missing_triggers, protected_models, remove_triggers
+from core.records import fixed_models, install_triggers, missing_triggers, protected_models, remove_triggers
 from judges.models import (
     Artifact,
     Case,
@@ -103,6 +105,13 @@ STATED = [
     SignOff,
 ]
 SEALED = [CaseSet, Case, SystemVersion, Artifact, Generator, Mapping, Reader, Run, Judgment, Reading]
+
+FIXED = {Queue: ("rubric_id",), Audit: ("rubric_id", "queue_id", "comparison_id")}
+ALL_TRIGGERS = 2 * (len(STATED) + len(SEALED)) + len(FIXED)
+
+
+def test_fields_that_are_fixed_some_time_are_these_and_no_others() -> None:
+    assert {model: model.fixed for model in fixed_models()} == FIXED
 
 
 def test_protected_models_are_these_and_no_others() -> None:
@@ -240,7 +249,7 @@ def test_every_trigger_is_there_after_migrate_and_one_that_vanished_is_named() -
 
 def test_all_triggers_are_named_where_none_is_left() -> None:
     remove_triggers(connection)
-    assert len(missing_triggers(connection)) == 2 * (len(STATED) + len(SEALED))
+    assert len(missing_triggers(connection)) == ALL_TRIGGERS
 
 
 def test_triggers_step_aside_for_migrations_and_for_nothing_else() -> None:
@@ -248,7 +257,7 @@ def test_triggers_step_aside_for_migrations_and_for_nothing_else() -> None:
     pre_migrate.send(sender=core, using="default", plan=[])
     assert missing_triggers(connection) == []
     pre_migrate.send(sender=core, using="default", plan=[object()])
-    assert len(missing_triggers(connection)) == 2 * (len(STATED) + len(SEALED))
+    assert len(missing_triggers(connection)) == ALL_TRIGGERS
     install_triggers(connection)
     assert missing_triggers(connection) == []
 

@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from adjudication.models import Presentation
 from adjudication.services.queues import NewItem, items_add, queue_open
+from adjudication.services.reviews import item_skip
 from core.models import Author, Project, Role
 from tests import factories
 from tests.e2e.conftest import Open, barriers, overflow
@@ -31,7 +32,7 @@ def people(project: Project) -> dict[str, Author]:
 
 
 def fill(project: Project, people: dict[str, Author]) -> None:
-    """A conflict with long words for the adjudicator, a sent and a skipped case for Ann, two outputs in hand."""
+    """A conflict with long words for the adjudicator, a case sent by Ann, one passed on by Ben, two outputs in hand."""
     rows = [factories.case_row(f"c{n}", n, input=text) for n, text in enumerate((HEBREW, LONG_WORD, NASTY, "short"))]
     case_set = factories.load_cases(project, rows)
     systems = [
@@ -51,6 +52,8 @@ def fill(project: Project, people: dict[str, Author]) -> None:
     Presentation.objects.create(item=lease.item, author=people["ann"], order=order[::-1], salt="s", at=factories.NOW)
     factories.submit(lease, "acceptable", rationale=LONG_WORD, reasons=["rubric boundary"])
     factories.answer(queue, people["ben"], None)
+    passed_on = factories.claim(queue, people["ben"])
+    item_skip(lease=passed_on, actor=people["ben"], reason=f"{LONG_WORD} {HEBREW}", now=factories.NOW)
 
 
 PAGES = [

@@ -19,8 +19,11 @@ class Command(Base):
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         project = project_find(options["project"])
         given = reasons_given(project)
-        columns = reasons_of(project).values("code", "meaning", "needs_text", "stage", "owner")
-        codes = [code | {"given": given.get(code["code"], 0)} for code in columns]
+        columns = ("code", "meaning", "needs_text", "stage", "owner")
+        codes = [
+            {column: getattr(code, column) for column in columns} | {"given": given.get(code.code, 0)}
+            for code in reasons_of(project)
+        ]
         return {"project": project.name, "codes": codes}, lambda: [_line(code) for code in codes], True
 
 
