@@ -4,7 +4,9 @@ from django.urls import include, path
 from config.metrics import metrics
 from core.access import public, refuse_undeclared
 from core.signin import SignIn
-from core.views import healthz, home, project_home, readyz
+from core.views import healthz, home, project_home, readyz, server_error
+
+handler500 = server_error
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
