@@ -1,9 +1,30 @@
 """What the worker does. Each task calls one service and may run twice."""
 
+import logging
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 from celery import shared_task
 from django.utils import timezone
 
 from audits.models import Audit
+
+log = logging.getLogger(__name__)
+
+Thing = TypeVar("Thing")
+
+
+def _each(work: Callable[[Thing], object], things: Iterable[Thing]) -> None:
+    """Do the work for every one. Where one fails, the others are not held up, and the task has failed."""
+    failed: Exception | None = None
+    for thing in things:
+        try:
+            work(thing)
+        except Exception as error:
+            log.exception("a sweep failed at %s", thing)
+            failed = failed or error
+    if failed:
+        raise failed
 
 
 @shared_task
@@ -36,8 +57,7 @@ def jobs_sweep() -> None:
     from audits.services.working import job_run
     from judges.services.loads import loads_abandoned_remove
 
-    for job in jobs_unattended(now=timezone.now()):
-        job_run(job=job, clock=timezone.now)
+    _each(lambda job: job_run(job=job, clock=timezone.now), jobs_unattended(now=timezone.now()))
     loads_abandoned_remove(now=timezone.now())
 
 
@@ -48,8 +68,6 @@ def looks_sweep() -> None:
     from audits.services.charts import audits_without_chart, change_charts_draw, chart_bring_up_to_date
     from audits.services.looks import looks_bring_up_to_date
 
-    for audit in audits_with_due_looks():
-        looks_bring_up_to_date(audit=audit, clock=timezone.now)
-    for audit in audits_without_chart():
-        chart_bring_up_to_date(audit=audit, now=timezone.now())
+    _each(lambda audit: looks_bring_up_to_date(audit=audit, clock=timezone.now), audits_with_due_looks())
+    _each(lambda audit: chart_bring_up_to_date(audit=audit, now=timezone.now()), audits_without_chart())
     change_charts_draw(now=timezone.now())

@@ -7,7 +7,9 @@ from core.account import PasswordChange, account, second_factor, second_factor_r
 from core.members import member_removal, member_role, members
 from core.signin import SignIn
 from core.sso import sso, sso_callback
-from core.views import healthz, home, project_home, readyz
+from core.views import healthz, home, project_home, readyz, server_error
+
+handler500 = server_error
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -1,15 +1,38 @@
-from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse
+import sys
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_safe
 
 from core.access import ProjectRequest, access, public, signed_in
 from core.checks import why_unready
+from core.errors import Problem
 from core.models import Membership, Role
 from core.pages import Link, links_of
 
 NOT_READY = 503
+RETRY_AFTER = 5  # seconds
+AWAY = "Nothing was lost that was shown as saved, and a review that is sent again is stored once."
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """What nobody caught. A database that is away or restarts is no fault of ours, and passes: 503, and ask again.
+
+    Not by a middleware: session and sign-in ask the database too, before any view.
+    """
+    status, template, words = 500, "500.html", Problem("something went wrong here")
+    if isinstance(sys.exc_info()[1], (OperationalError, InterfaceError)):
+        status, template = NOT_READY, "503.html"
+        words = Problem("the database does not answer", allowed="the same again, in a moment")
+    if request.get_preferred_type(["text/html", "application/json"]) == "application/json":
+        answer: HttpResponse = JsonResponse({"problems": [words.as_dict()]}, status=status)
+    else:
+        answer = render(None, template, {"what": AWAY}, status=status)
+    if status == NOT_READY:
+        answer["Retry-After"] = str(RETRY_AFTER)
+    return answer
 
 
 @public

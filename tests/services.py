@@ -52,21 +52,48 @@ class Account:
                 raise RuntimeError(f"{' '.join(command)}\n{output.read().decode(errors='replace')}")
 
 
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL server that can be taken away and brought back."""
+
+    url: str
+    data: Path
+    account: Account
+    options: str
+
+    def start(self) -> None:
+        files = (f"--pgdata={self.data}", f"--log={self.data / 'server.log'}")
+        self.account.run("pg_ctl", "start", *files, "--wait", "--silent", f"--options={self.options}")
+
+    def stop(self, mode: str = "immediate") -> None:
+        self.account.run("pg_ctl", "stop", f"--pgdata={self.data}", f"--mode={mode}", "--wait", "--silent")
+
+    @property
+    def pid(self) -> int:
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+
 @contextlib.contextmanager
 def temporary_postgres() -> Iterator[str]:
     """A PostgreSQL server of its own, from a wheel, on a socket in a private folder; yields its URL."""
+    with postgres_server() as server:
+        yield server.url
+
+
+@contextlib.contextmanager
+def postgres_server() -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="tertium-pg-", dir="/tmp") as name, _account(Path(name)) as account:
         data = Path(name) / "data"
         account.run(
             "initdb", "--no-sync", "--auth=trust", "--username=tertium", "--encoding=UTF8", "--locale=C", f"-D{data}"
         )
         options = " ".join(f"-c {key}='{value}'" for key, value in {**FAST, "unix_socket_directories": name}.items())
-        server = (f"--pgdata={data}", f"--log={data / 'server.log'}", "--wait", "--silent")
-        account.run("pg_ctl", "start", *server, f"--options={options}")
+        server = Server(f"postgresql://tertium@/postgres?host={quote(name, safe='')}", data, account, options)
+        server.start()
         try:
-            yield f"postgresql://tertium@/postgres?host={quote(name, safe='')}"
+            yield server
         finally:
-            account.run("pg_ctl", "stop", f"--pgdata={data}", "--mode=immediate", "--wait", "--silent")
+            server.stop()
 
 
 def database_url(settings: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 Light to import, for the pages; what a job does is in `audits.services.working`.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -15,13 +16,17 @@ from audits.models import Audit, Job, JobKind, JobState
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
+from core.pulse import DEAD_AFTER
 from judges.intake.streams import Meter
 from judges.services.loads import CHUNK
+
+log = logging.getLogger(__name__)
 
 Row = TypeVar("Row")
 
 JOB_ASKED, JOB_CANCELLED = "audits.job-asked", "audits.job-cancelled"
-SILENT_FOR = timedelta(minutes=10)  # after which a worker that died is replaced
+SILENT_FOR = DEAD_AFTER + timedelta(seconds=30)  # then the next one begins; by then its load counts as dead too
+ATTEMPTS = 5  # of a job that ends its worker, or finds the database away, each time
 SIGN_OF_LIFE = timedelta(seconds=1)
 OFTEN = 100  # rows after which the clock is read
 NO_PROGRESS: dict[str, Any] = {"progress": "", "done": None, "expected": None}
@@ -50,11 +55,20 @@ def _under_way(audit: Audit | None) -> Problem:
 
 def job_take(*, job: int, now: datetime) -> Job | None:
     """The job, if it is there to be done: of two workers who ask, one gets it."""
-    free = Q(state=JobState.WAITING) | Q(state=JobState.RUNNING, touched_at__lt=now - SILENT_FOR)
+    silent = Q(state=JobState.RUNNING, touched_at__lt=now - SILENT_FOR)
+    if Job.objects.filter(silent, pk=job, attempt__gte=ATTEMPTS).update(state=JobState.BROKEN, ended_at=now):
+        log.error("job %s ended its worker %s times", job, ATTEMPTS)
+        return None
+    free = Q(state=JobState.WAITING) | silent
     taken = Job.objects.filter(free, pk=job).update(
         state=JobState.RUNNING, touched_at=now, attempt=F("attempt") + 1, **NO_PROGRESS
     )
     return Job.objects.select_related("project", "actor__project", "audit").get(pk=job) if taken else None
+
+
+def job_touch(*, job: Job, now: datetime) -> None:
+    """The sign of life of the worker that has it."""
+    _held(job).update(touched_at=now)
 
 
 def job_done(*, job: Job, audit: Audit, now: datetime) -> bool:

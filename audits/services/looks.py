@@ -4,7 +4,7 @@ import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,11 +18,10 @@ from audits.secondary import secondary_findings, slice_findings
 from audits.selectors import look_is_due, settled_number
 from audits.stats.estimate import estimate
 from audits.stats.remaining import remaining_audit
+from core.pulse import DEAD_AFTER, pulse
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
-
-TAKEN_FOR = timedelta(minutes=10)  # after which a taker that died is replaced
 
 Clock = Callable[[], datetime]
 
@@ -38,16 +37,18 @@ def looks_bring_up_to_date(*, audit: Audit, clock: Clock) -> int:
         token = uuid.uuid4().hex
         if not _take(audit, token, clock()):
             break
+        taken = Audit.objects.filter(pk=audit.pk, look_taker=token)
         try:
-            while look_is_due(audit):
-                made += _look_make(audit, clock()) is not None
+            with pulse(lambda: taken.update(look_taken_at=clock())):  # noqa: B023 -- ends with this round
+                while look_is_due(audit):
+                    made += _look_make(audit, clock()) is not None
         finally:
-            Audit.objects.filter(pk=audit.pk, look_taker=token).update(look_taker="", look_taken_at=None)
+            taken.update(look_taker="", look_taken_at=None)
     return made
 
 
 def _take(audit: Audit, token: str, now: datetime) -> bool:
-    free = Q(look_taker="") | Q(look_taken_at__lt=now - TAKEN_FOR)
+    free = Q(look_taker="") | Q(look_taken_at__lt=now - DEAD_AFTER)
     return Audit.objects.filter(free, pk=audit.pk).update(look_taker=token, look_taken_at=now) == 1
 
 

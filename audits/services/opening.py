@@ -98,11 +98,10 @@ def audit_open(
     _refuse_retired_holdout(project, manifest)
     problems = FurtherProblems(frozenset(refusals.rows))
     with loading(project=project, now=now, problems=problems) as load:
-        watched = load.watched(progress)
-        intake = _Intake(manifest, load, watched, CaseIndex(refusals.cases))
+        intake = _Intake(manifest, load, progress, CaseIndex(refusals.cases))
         comparison, further = intake.read()
         known = IntakeReport([one.as_dict() for one in intake.files], len(refusals.rows), len(refusals.cases))
-        summary = comparison_count(comparison, watched, further=further, intake=known)
+        summary = comparison_count(comparison, progress, further=further, intake=known)
         with transaction.atomic():
             load.complete()
             comparison = comparison_store(comparison, summary, further=further)

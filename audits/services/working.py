@@ -4,17 +4,32 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
+from django.db import InterfaceError, OperationalError
+
 from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import Audit, Job, JobKind
-from audits.services.jobs import JobProgress, JobStopped, job_broken, job_done, job_refused, job_take
+from audits.services.jobs import (
+    ATTEMPTS,
+    SILENT_FOR,
+    JobProgress,
+    JobStopped,
+    job_broken,
+    job_done,
+    job_refused,
+    job_take,
+    job_touch,
+)
 from audits.services.opening import audit_open
 from audits.services.registering import audit_extend, audit_register
 from audits.services.uploads import refused_keep, upload_folder, upload_let_go
 from core.errors import InputError
+from core.pulse import pulse
 
 log = logging.getLogger(__name__)
+
+AWAY = (OperationalError, InterfaceError)  # the database restarts, or somebody has it for too long
 
 Clock = Callable[[], datetime]
 
@@ -26,14 +41,19 @@ def job_run(*, job: int, clock: Clock) -> None:
         return
     done = False
     try:
-        ended = done = job_done(job=taken, audit=WORK[JobKind(taken.kind)](taken, clock), now=clock())
+        with pulse(lambda: job_touch(job=taken, now=clock())):
+            audit = WORK[JobKind(taken.kind)](taken, clock)
+        ended = done = job_done(job=taken, audit=audit, now=clock())
     except JobStopped:
         log.info("%s was cancelled, or is done by another worker", taken)
         return
     except InputError as error:
         log.info("%s refused: %s", taken, error)
         ended = job_refused(job=taken, error=error, now=clock())
-    except Exception:
+    except Exception as error:
+        if isinstance(error, AWAY) and taken.attempt < ATTEMPTS:
+            log.warning("%s begins again once it has been silent for %s: %s", taken, SILENT_FOR, error)
+            return
         log.exception("%s broke", taken)
         ended = job_broken(job=taken, now=clock())
     if ended and taken.kind == JobKind.INTAKE:

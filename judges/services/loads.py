@@ -6,7 +6,7 @@ A short transaction per chunk lets reviewers' submits pass between them on SQLit
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby, islice
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from core.errors import Problem, Refused
 from core.models import Project
+from core.pulse import DEAD_AFTER, pulse
 from judges.intake.problems import Problems
-from judges.intake.streams import Meter
 from judges.models import (
     Artifact,
     Case,
@@ -37,9 +37,8 @@ from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
 CACHE_KIB = 64 * 1024  # of SQLite's pages; its own 2 MB are too few for the indexes that a load writes
-ABANDONED_AFTER = timedelta(minutes=5)
 TOUCHED_EVERY = 1.0  # seconds, at most
-BEING_LOADED = "is being loaded by another process, or one was killed within the last 5 minutes; try again later"
+BEING_LOADED = "is being loaded by another process, or one was killed within the last minute; try again later"
 TAKEN_OVER = "the load was taken over or removed"
 # What refers to something else comes before it.
 LOADED: tuple[type[Loaded], ...] = (Run, SystemVersion, CaseSet, Generator, Reader, Mapping)
@@ -86,7 +85,9 @@ class Load:
         for target in self.targets:
             if isinstance(target, model) and all(getattr(target, name) == value for name, value in key.items()):
                 return target
-        target = load_begin(model, now=self.now, defaults=defaults, **key)
+        # It may be long since the load began.
+        touched = {"touched_at": timezone.now()}
+        target = load_begin(model, now=self.now, defaults=(defaults or {}) | touched, **key)
         if target.state == LoadState.LOADING:
             self.targets.append(target)
         return target
@@ -107,23 +108,16 @@ class Load:
             self._still_loading(touched_at=timezone.now())
             self._touched = monotonic()
 
+    def beat(self) -> None:
+        """The same between two chunks, which may be far apart, and from another thread. What was removed stays so."""
+        for target in list(self.targets):
+            loading = type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING)
+            loading.update(touched_at=timezone.now())
+
     def require(self, target: Loaded) -> None:
         """Refuse to write under what another load took over or removed. Part of each chunk's transaction."""
         if not type(target)._default_manager.filter(pk=target.pk, state=LoadState.LOADING).exists():
             raise Refused(Problem(TAKEN_OVER))
-
-    def watched(self, progress: Progress) -> Progress:
-        """The same, with a touch now and then: reading and counting may go on for long between two chunks."""
-
-        def passing(
-            what: str, rows: Iterator[Any], expected: int | None = None, meter: Meter | None = None
-        ) -> Iterator[Any]:
-            for number, row in enumerate(progress(what, rows, expected, meter)):
-                if number % CHUNK == 0:
-                    self.touch()
-                yield row
-
-        return passing
 
     def store_texts(self, progress: Progress = silent) -> None:
         if len(self.texts):
@@ -163,7 +157,8 @@ def loading(*, project: Project, now: datetime, problems: Problems | None = None
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     try:
-        yield load
+        with pulse(load.beat):
+            yield load
     finally:
         load.end()
 
@@ -190,12 +185,12 @@ def load_begin(model: type[Target], *, now: datetime, defaults: dict[str, Any] |
     if existing is not None and existing.state == LoadState.COMPLETE:
         return existing
     if existing is not None:
-        if now - existing.touched_at < ABANDONED_AFTER:
+        if now - existing.touched_at < DEAD_AFTER:
             raise Refused(Problem(f"{existing} {BEING_LOADED}"))
         loads_abandoned_remove(now=now)
     try:
         with transaction.atomic():
-            return model._default_manager.create(**key, **(defaults or {}), touched_at=now)
+            return model._default_manager.create(**key, **({"touched_at": now} | (defaults or {})))
     except IntegrityError as error:
         raise Refused(Problem(f"this {model._meta.verbose_name} {BEING_LOADED}")) from error
 
@@ -278,7 +273,7 @@ def loads_abandoned_remove(*, now: datetime) -> int:
     """Remove what killed loads left: nobody sees it, and nobody goes on with it."""
     removed = 0
     for model in LOADED:
-        left = model._default_manager.filter(state=LoadState.LOADING, touched_at__lt=now - ABANDONED_AFTER)
+        left = model._default_manager.filter(state=LoadState.LOADING, touched_at__lt=now - DEAD_AFTER)
         for target in left:
             load_remove(target)
             removed += 1

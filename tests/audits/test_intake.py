@@ -29,6 +29,7 @@ from audits.services.working import job_run
 from audits.synthetic import synthetic_project
 from core.errors import InputError
 from core.models import Author, Project, Role
+from core.pulse import DEAD_AFTER
 from core.services import operator_of
 from judges.intake.columns import read_cases
 from judges.intake.rows import CaseIndex
@@ -383,7 +384,7 @@ class TestRealProcess:
         _by_command(job, lead)
         assert left()["Case"] == REAL_CASES
         assert loads.loads_abandoned_remove(now=timezone.now()) == 0  # it may still be alive
-        loads.loads_abandoned_remove(now=timezone.now() + loads.ABANDONED_AFTER + timedelta(seconds=1))
+        loads.loads_abandoned_remove(now=timezone.now() + DEAD_AFTER + timedelta(seconds=1))
         assert (left(), uploads()) == ({}, [])
 
     def test_submits_beside_a_load_wait_less_than_a_second(self, job: Job, project: Project) -> None:

@@ -14,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from adjudication.services.settlements import item_settle
 from audits.models import Audit, Draw, Look
 from audits.selectors import audits_with_due_looks, is_closed, last_look, look_is_due
-from audits.services.looks import TAKEN_FOR, looks_bring_up_to_date
+from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_extend, audit_register
 from audits.tasks import look_due, looks_sweep
 from core.errors import Refused
 from core.models import Project
+from core.pulse import DEAD_AFTER
 from core.version import VERSION
 from tests import factories
 from tests.factories import NOW, Verdicts
@@ -107,8 +108,8 @@ def test_taken_audit_is_left_to_its_taker_until_it_must_be_dead(project: Project
     audit = _registered(project)
     _settle(audit, 1)
     Audit.objects.update(look_taker="somebody", look_taken_at=NOW)
-    assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW + TAKEN_FOR) == 0
-    assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW + TAKEN_FOR + timedelta(seconds=1)) == 1
+    assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW + DEAD_AFTER) == 0
+    assert looks_bring_up_to_date(audit=audit, clock=lambda: NOW + DEAD_AFTER + timedelta(seconds=1)) == 1
     fresh = Audit.objects.get()
     assert (fresh.look_taker, fresh.look_taken_at) == ("", None)
 

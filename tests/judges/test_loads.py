@@ -182,7 +182,7 @@ def _left_behind(project: Project, minutes: float) -> CaseSet:
 
 
 def test_abandoned_load_is_removed_by_the_next_one(project: Project) -> None:
-    left = _left_behind(project, minutes=6)
+    left = _left_behind(project, minutes=1.1)
     case_set, loaded = case_set_load(
         project=project,
         name="cases",
@@ -198,7 +198,7 @@ def test_abandoned_load_is_removed_by_the_next_one(project: Project) -> None:
 
 
 def test_live_load_is_left_alone(project: Project) -> None:
-    _left_behind(project, minutes=4)
+    _left_behind(project, minutes=0.9)
     with pytest.raises(Refused, match="being loaded by another process"):
         case_set_load(
             project=project, name="cases", version="1", rows=CASES, partition="smoke", file="f", now=timezone.now()
