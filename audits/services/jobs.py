@@ -57,7 +57,7 @@ def job_take(*, job: int, now: datetime) -> Job | None:
     return Job.objects.select_related("project", "actor__project", "audit").get(pk=job) if taken else None
 
 
-def job_done(*, job: Job, audit: Audit, now: datetime) -> bool:
+def job_done(*, job: Job, audit: Audit | None, now: datetime) -> bool:
     return _end(job, now, state=JobState.DONE, audit=audit)
 
 
