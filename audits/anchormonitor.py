@@ -67,8 +67,9 @@ class MonitoredRun:
     @property
     def by_label(self) -> list[AnchorShare]:
         verdicts = self.check.result["verdicts"]
-        labels = list(dict.fromkeys(label for label, _, _ in verdicts))
-        return [_share(label, [one for one in verdicts if one[0] == label], 0) for label in labels]
+        without = self.check.result["without_by_label"]
+        labels = sorted({label for label, _, _ in verdicts} | set(without))
+        return [_share(label, [one for one in verdicts if one[0] == label], without.get(label, 0)) for label in labels]
 
     @property
     def by_slice(self) -> list[AnchorShare]:
@@ -76,6 +77,18 @@ class MonitoredRun:
             AnchorShare(name, one.get("right", 0) + one.get("wrong", 0), one.get("right", 0), one.get(NONE, 0))
             for name, one in self.check.result["slices"].items()
         ]
+
+    @property
+    def rows(self) -> list[AnchorShare]:
+        return [*self.by_label, *self.by_slice]
+
+    @property
+    def not_judged(self) -> int:
+        return int(self.check.result["without"].get("missing", 0))
+
+    @property
+    def invalid(self) -> int:
+        return self.without_in_all - self.not_judged
 
     @property
     def errors(self) -> list[tuple[str, str, int]]:

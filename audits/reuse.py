@@ -15,6 +15,7 @@ from audits.exports.anchors import labelled_by
 from audits.models import AnchorSet, Audit, Reuse
 from audits.selectors import known_references
 from core.errors import Problem, Refused
+from core.models import AuthorKind
 from judges.models import Artifact
 
 BATCH = 500
@@ -96,6 +97,10 @@ def _of_set(anchors: AnchorSet, artifacts: Sequence[int]) -> dict[int, KnownLabe
             people[key] = record["labelled_by"]
     source = f"anchor set {anchors}"
     return {pk: KnownLabel(label, source, people[key]) for pk, (key, label) in wanted.items()}
+
+
+def reuses_simulated(audit: Audit) -> bool:
+    return audit.reuses.filter(labelled_by__contains=AuthorKind.SIMULATED).exists()
 
 
 def reused_sources(audit: Audit) -> list[tuple[str, int]]:

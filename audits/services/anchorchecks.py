@@ -79,11 +79,13 @@ def _result(labels: Labels, said: Said) -> dict[str, Any]:
     verdicts = _verdicts(said, [artifact for artifact, _, _ in found])
     counts: Counter[tuple[str, str]] = Counter()
     without: Counter[str] = Counter()
+    unsaid: Counter[str] = Counter()
     slices: dict[str, Counter[str]] = {}
     for artifact, label, inside in found:
         state, verdict = verdicts.get(artifact, ("missing", None))
         if verdict is None:
             without[state] += 1
+            unsaid[label] += 1
         else:
             counts[label, verdict] += 1
         said_of = "without a verdict" if verdict is None else "right" if verdict == label else "wrong"
@@ -93,6 +95,7 @@ def _result(labels: Labels, said: Said) -> dict[str, Any]:
         "anchors": len(found),
         "verdicts": [[label, verdict, number] for (label, verdict), number in sorted(counts.items())],
         "without": dict(sorted(without.items())),
+        "without_by_label": dict(sorted(unsaid.items())),
         "slices": {name: dict(sorted(one.items())) for name, one in sorted(slices.items())},
     }
 

@@ -88,7 +88,7 @@ def anchor_set_make(
     *, audit: Audit, name: str, licence: str, actor: Author, now: datetime, progress: Progress | None = None
 ) -> AnchorSet:
     """The next version of a set from the references in force. Refused where nothing has changed since the last one."""
-    _check_words(name, licence)
+    check_words(name, licence)
     require_registered(audit)
     require_open(audit.comparison)
     before = anchor_sets_of(audit.project).filter(name=name).first()
@@ -110,7 +110,7 @@ def anchor_set_make(
     return _store(card, found, before, audit=audit, source="", actor=actor, now=now)
 
 
-def _check_words(name: str, licence: str) -> None:
+def check_words(name: str, licence: str) -> None:
     require_storable("name", name, longest=LONGEST_NAME)
     require_storable("licence", licence, longest=LONGEST_LICENCE)
     problems = []
@@ -184,7 +184,7 @@ def anchor_set_take(
     if first is None:
         raise InputError(Problem("there is no anchor", file=path.name, allowed="at least one settled label"))
     said = {name: first[name] for name in SET_COLUMNS}
-    _check_words(said["anchor_set"], said["licence"])
+    check_words(said["anchor_set"], said["licence"])
     content = ContentHash(said["anchor_set"], said["anchor_set_version"], said["licence"])
     found = _pack(_chained(first, records), content)
     if content.hexdigest() != said["content_hash"]:

@@ -45,7 +45,7 @@ def _run_lines(run: MonitoredRun) -> list[str]:
         f"  {run.judge}, {run.run_words} ({run.check.comparison.name}): {_share(run.whole)}",
         *([f"    without a verdict: {without}"] if without else []),
         *([f"    errors: {errors}"] if errors else []),
-        *(f"    {one.of}: {_share(one)}" for one in (*run.by_label, *run.by_slice)),
+        *(f"    {one.of}: {_share(one)}" for one in run.rows),
     ]
 
 
