@@ -16,6 +16,7 @@ from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobK
 from audits.overview import Standing, address, standing_of
 from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
 from audits.progress import progress_of
+from audits.reuse import reused_sources
 from audits.selectors import column_warnings_of, last_look
 from audits.services.jobs import may_cancel
 from audits.services.uploads import preview_paths, refused_path
@@ -127,6 +128,8 @@ def plan_context(audit: Audit) -> dict[str, Any]:
         "double_review_share": audit.review["double_review_share"],
         "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
         "judges": judge_words(audit.comparison),
+        "reuse_anchors": audit.review.get("reuse_anchors", ""),
+        "reused": reused_sources(audit),
         "sizing": sizing,
         "saving_words": saving_words(sizing.without_judge, sizing.saving) if sizing else "",
         "problems": [Problem(**problem) for problem in sizing.problems] if sizing else [],
@@ -186,6 +189,7 @@ def results_context(audit: Audit) -> dict[str, Any]:
         "json_url": address("report", audit, "json"),
         "csv_url": address("anchors", audit, "csv"),
         "jsonl_url": address("anchors", audit, "jsonl"),
+        "anchor_sets_url": address("audit-anchors", audit),
         "reviews_csv_url": address("reviews", audit, "csv"),
         "reviews_jsonl_url": address("reviews", audit, "jsonl"),
         "plan_url": address("plan", audit),
@@ -196,27 +200,41 @@ TITLES = {
     JobKind.INTAKE: "Taking in what you sent",
     JobKind.REGISTER: "Registering the plan",
     JobKind.EXTEND: "Drawing more cases",
+    JobKind.MAKE_ANCHORS: "Making an anchor set",
+    JobKind.TAKE_ANCHORS: "Taking in an anchor set",
+}
+TARGETS_OF_JOBS = {
+    JobKind.INTAKE: "integrity",
+    JobKind.REGISTER: "monitor",
+    JobKind.EXTEND: "monitor",
+    JobKind.MAKE_ANCHORS: "audit-anchors",
+    JobKind.TAKE_ANCHORS: "anchor-sets",
 }
 NOTHING_CHANGED = {
     JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
     JobKind.REGISTER: "The plan is still a draft: nothing was drawn.",
     JobKind.EXTEND: "The sample is as it was.",
+    JobKind.MAKE_ANCHORS: "No version was made.",
+    JobKind.TAKE_ANCHORS: "Nothing of the file was taken in.",
 }
 
 
 def job_context(job: Job, now: datetime) -> dict[str, Any]:
     project = job.project.name
     late = job.state == JobState.WAITING and (now - job.asked_at).total_seconds() > LATE
-    target = {JobKind.INTAKE: "integrity"}.get(JobKind(job.kind), "monitor")
+    of_anchors = job.kind == JobKind.TAKE_ANCHORS
+    new = "anchor-sets" if of_anchors else "new"
+    target = TARGETS_OF_JOBS[JobKind(job.kind)]
+    done = reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else ""
     return {
         "job": job,
         "late": late,
         "mark": text_hash(f"{job.state} {job.progress} {late}")[:12],
         "live_url": reverse("audits:job-live", args=[project, job.pk]),
         "cancel_url": reverse("audits:job-cancel", args=[project, job.pk]) if may_cancel(job) else "",
-        "done_url": reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else "",
+        "done_url": reverse("audits:anchor-sets", args=[project]) if of_anchors else done,
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
-        "new_url": reverse("audits:new", args=[project]),
+        "new_url": reverse(f"audits:{new}", args=[project]),
         "refused_url": reverse("audits:job-refused", args=[project, job.pk]) if refused_path(job).is_file() else "",
         "preview_url": _preview_url(job),
         "title": TITLES[JobKind(job.kind)],

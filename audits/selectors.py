@@ -114,18 +114,21 @@ def _labels_by_case(audit: Audit) -> dict[int, dict[int, str]]:
     return found
 
 
-def known_references(audit: Audit) -> dict[int, str]:
-    """References of this audit's artifacts that other queues of the project settled under the same rubric."""
+def known_references(audit: Audit) -> dict[int, int]:
+    """Artifact -> the key of a reference in force that another queue of the project settled under the same rubric, the
+    latest of several."""
     comparison = audit.comparison
+    newer = Settlement.objects.filter(item=OuterRef("settlement__item"), pk__gt=OuterRef("settlement"))
     rows = (
         Reference.objects.filter(
+            ~Exists(newer),
             artifact__system_version__in=[comparison.old_run.system_version_id, comparison.new_run.system_version_id],
             settlement__queue__rubric=audit.rubric,
         )
         .exclude(settlement__queue=audit.queue)
         .order_by("pk")
     )
-    return dict(rows.values_list("artifact", "label"))
+    return dict(rows.values_list("artifact", "pk"))
 
 
 def reviewer_agreement(audit: Audit) -> Agreement:

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from audits.views import (
+    anchors,
     calibration,
     diagnoses,
     exports,
@@ -24,6 +25,10 @@ urlpatterns = [
     path("previews", previews.new, name="preview-new"),
     path("previews/<str:token>", previews.preview, name="preview"),
     path("calibration", calibration.calibration, name="calibration"),
+    path("anchor-sets", anchors.anchor_sets, name="anchor-sets"),
+    path("anchor-sets/<int:anchors>", anchors.anchor_set, name="anchor-set"),
+    path("anchor-sets/<int:anchors>/anchors.<str:kind>", anchors.anchor_file, name="anchor-file"),
+    path("anchor-sets/<int:anchors>/card.<str:kind>", anchors.anchor_card, name="anchor-card"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
     path("jobs/<int:number>/refused.csv", jobs.job_refused, name="job-refused"),
@@ -45,6 +50,7 @@ urlpatterns = [
     path("audits/<path:name>/chart-<int:look>.svg", monitor.chart, name="chart"),
     path("audits/<path:name>/verdict", verdicts.verdict, name="verdict"),
     path("audits/<path:name>/results", pages.results, name="results"),
+    path("audits/<path:name>/anchor-sets", anchors.audit_anchors, name="audit-anchors"),
     path("audits/<path:name>/report.<str:kind>", exports.report, name="report"),
     path("audits/<path:name>/anchors.<str:kind>", exports.anchors, name="anchors"),
     path("audits/<path:name>/reviews.<str:kind>", exports.reviews, name="reviews"),

@@ -153,10 +153,11 @@ CONTENT_SECURITY_POLICY = {
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
     "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "lead": [("Audits", "audits:list"), ("New audit", "audits:new"), ("Calibration", "audits:calibration")],
+    "lead": [("Audits", "audits:list"), ("New audit", "audits:new"), ("Anchors", "audits:anchor-sets"), ("Calibration", "audits:calibration")],
     "owner": [
         ("Audits", "audits:list"),
         ("New audit", "audits:new"),
+        ("Anchors", "audits:anchor-sets"),
         ("Calibration", "audits:calibration"),
         ("Reason codes", "adjudication:reason-codes"),
         ("Members", "members"),

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from adjudication.models import Lease
 from audits.models import Audit, Job, JobKind
+from audits.services.anchorsets import anchor_set_make
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from core.models import Project, Role
@@ -35,7 +36,10 @@ def other() -> dict[str, object]:
     lease = factories.claim(audit.queue, ann, timezone.now())
     code = project.reason_codes.latest("pk").pk
     job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
-    return {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk, "code": code}
+    anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=ann, now=NOW).pk
+    look = audit.looks.get().pk
+    known = {"name": audit.name, "look": look, "token": lease.token, "number": job.pk, "code": code}
+    return known | {"anchors": anchors, "kind": "csv"}
 
 
 @pytest.fixture
@@ -45,6 +49,7 @@ def project() -> Project:
 
 def missing(route: Route) -> dict[str, object]:
     nothing = {"name": NO_SUCH_NAME, "look": NO_SUCH_NUMBER, "token": uuid4(), "number": NO_SUCH_NUMBER}
+    nothing |= {"anchors": NO_SUCH_NUMBER}
     return {name: nothing[name] for name in route.converters if name in nothing}
 
 
@@ -78,6 +83,13 @@ def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
 def test_the_same_ids_are_there_for_their_own_people(other: dict[str, object]) -> None:
     lead = Client()
     lead.force_login(factories.make_person(Project.objects.get(name="other"), "lea", Role.LEAD).user)
-    for name in ("audits:integrity", "audits:plan", "audits:monitor", "audits:looks", "audits:job"):
+    for name in (
+        "audits:integrity",
+        "audits:plan",
+        "audits:monitor",
+        "audits:looks",
+        "audits:job",
+        "audits:anchor-set",
+    ):
         route = next(route for route in routes() if route.name == name)
         assert lead.get(route.url(project="other", **other)).status_code == 200, name

@@ -28,6 +28,7 @@ from audits.gate import NO_GATE
 from audits.models import Audit, AuditState, Frame, Look
 from audits.plans import half_width_of
 from audits.progress import Progress, progress_of
+from audits.reuse import reused_sources, reuses_simulated
 from audits.selectors import (
     column_warnings_of,
     known_cells,
@@ -77,6 +78,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "progress": progress.as_dict(),
         "settled_how": dict(settled_how(audit)),
         "labelled_by": dict(labelled_by(audit)),
+        "reused_from": dict(reused_sources(audit)),
         "diagnoses": diagnosis_counts(audit).as_dict(),
         "gate": gate_dicts(gate_now(audit)),
         "sign_offs": sign_off_dicts(audit),
@@ -129,7 +131,8 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
             "diagnosis_words": DiagnosisCounts(**data["diagnoses"]).words,
             "settled_how": list(data["settled_how"].items()),
             "labelled_by": list(data["labelled_by"].items()),
-            "simulated": AuthorKind.SIMULATED in data["labelled_by"],
+            "simulated": AuthorKind.SIMULATED in data["labelled_by"] or reuses_simulated(audit),
+            "reused": list(data["reused_from"].items()),
             "look": look,
             "looks": looks_listed(audit).filter(pk__in=evenly(looks, MOST_LOOKS)).reverse(),
             "all_looks": len(looks),

@@ -11,6 +11,7 @@ from audits.exports.cells import neutral
 from core.errors import InputError, Problem
 
 FORMATS = ("csv", "jsonl")
+CRLF = "\r\n"
 
 
 def record_lines(kind: str, record: type[Any], records: Iterable[Any]) -> Iterator[str]:
@@ -24,10 +25,15 @@ def record_lines(kind: str, record: type[Any], records: Iterable[Any]) -> Iterat
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """The header, then the rows. What is not there is a blank cell; what a spreadsheet would run is neutralised."""
-    write = csv.writer(_Echo(), lineterminator="\n").writerow
-    yield str(write(columns))
+    # A cell is quoted where it holds a character of the line's end: a lone \\r in a text must be one.
+    write = csv.writer(_Echo(), lineterminator=CRLF).writerow
+    yield _line(write(columns))
     for row in rows:
-        yield str(write([_cell(value) for value in row]))
+        yield _line(write([_cell(value) for value in row]))
+
+
+def _line(written: str) -> str:
+    return f"{written.removesuffix(CRLF)}\n"
 
 
 def lines_write(path: Path, kind: str, lines: Iterable[str]) -> int:
@@ -40,10 +46,10 @@ def lines_write(path: Path, kind: str, lines: Iterable[str]) -> int:
     return rows
 
 
-def format_of(path: Path) -> str:
+def format_of(path: Path, formats: Sequence[str] = FORMATS) -> str:
     kind = path.suffix.removeprefix(".")
-    if kind not in FORMATS:
-        allowed = " or ".join(f".{name}" for name in FORMATS)
+    if kind not in formats:
+        allowed = " or ".join(f".{name}" for name in formats)
         raise InputError(Problem("the format is told from the ending", value=path.name, allowed=allowed))
     return kind
 

@@ -10,9 +10,15 @@ from typing import Any
 from django.utils import timezone
 
 from adjudication.models import QueuePurpose
+from audits.anchorsets import anchor_set_find
 from audits.calibration import KnownSet, KnownShare, share_dict
 from audits.selectors import audit_find
-from audits.services.anchoring import AnchorSet, anchor_set_from_audit, anchor_set_from_file
+from audits.services.anchoring import (
+    MadeSet,
+    known_set_from_anchors,
+    known_set_from_audit,
+    known_set_from_file,
+)
 from core.commands import Command, Result
 from core.errors import InputError, Problem
 from core.models import Author, Project
@@ -30,14 +36,17 @@ class SetCommand(Command):
         parser.add_argument("name", metavar="NAME", nargs="?", help="of the set to make, or to add to")
         source = parser.add_mutually_exclusive_group()
         source.add_argument("--from", dest="audit", metavar="AUDIT", help="an audit: its references in force")
-        source.add_argument("--file", type=Path, metavar="FILE", help="anchors as export_anchors writes them")
+        source.add_argument("--set", metavar="NAME[@VERSION]", help="an anchor set; without a version its latest")
+        source.add_argument("--file", type=Path, metavar="FILE", help="anchors as they were exported")
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        project, sources = project_find(options["project"]), (options["audit"], options["file"])
+        project, sources = project_find(options["project"]), (options["audit"], options["set"], options["file"])
         if not options["name"] and not any(sources):
             return self.listed(project)
         if not options["name"] or not any(sources):
-            raise InputError(Problem("a set is made of a name and a source", allowed="NAME with --from or --file"))
+            raise InputError(
+                Problem("a set is made of a name and a source", allowed="NAME with --from, --set or --file")
+            )
         made = self._made(project, options, operator_of(project), timezone.now())
         return {"project": project.name, **asdict(made)}, lambda: _made_lines(made), True
 
@@ -45,12 +54,14 @@ class SetCommand(Command):
         """The sets that there are, and how people fared."""
         raise NotImplementedError
 
-    def _made(self, project: Project, options: dict[str, Any], actor: Author, now: datetime) -> AnchorSet:
+    def _made(self, project: Project, options: dict[str, Any], actor: Author, now: datetime) -> MadeSet:
         stated: dict[str, Any] = {"name": options["name"], "purpose": self.purpose, "actor": actor, "now": now}
         if options["file"]:
-            return anchor_set_from_file(project=project, path=options["file"], **stated)
+            return known_set_from_file(project=project, path=options["file"], **stated)
+        if options["set"]:
+            return known_set_from_anchors(anchor_set=anchor_set_find(project, options["set"]), **stated)
         audit = audit_find(f"{project.name}/{options['audit'].removeprefix(project.name + '/')}")
-        return anchor_set_from_audit(audit=audit, **stated)
+        return known_set_from_audit(audit=audit, **stated)
 
 
 def set_dict(known: KnownSet) -> dict[str, Any]:
@@ -69,8 +80,10 @@ def share_line(share: KnownShare) -> str:
     return f"  {share.person}{when}: {found}, Wilson, 95 % level)"
 
 
-def _made_lines(made: AnchorSet) -> list[str]:
+def _made_lines(made: MadeSet) -> list[str]:
     left_out = f"; {made.incomplete} cases left out, of which not every output has a label" if made.incomplete else ""
+    if made.absent:
+        left_out += f"; {made.absent} anchors left out, of whose content the project has nothing, or several labels"
     return [
         f"{made.name}: {made.added} cases added from {made.source}, {made.present} there already{left_out}",
         f"  under rubric {made.rubric}",

@@ -207,6 +207,7 @@ def _review(document: Document) -> ReviewSpec:
     return ReviewSpec(
         double_review_share=ReviewSpec.double_review_share if share is None else share,
         double_review_slices=by_slice,
+        reuse_anchors=text_at(document, "review", "reuse_anchors") or "",
         practice_set=text_at(document, "review", "practice_set") or "",
         hidden_anchors=text_at(document, "review", "hidden_anchors") or "",
         hidden_anchor_every=int(every) if every else None,

@@ -22,13 +22,15 @@ class IntegritySpec:
 
 @dataclass(frozen=True)
 class ReviewSpec:
-    """Of the cases drawn a share is answered twice; of those in a slice (by "name=value") a larger one."""
+    """Of the cases drawn a share is answered twice; of those in a slice (by "name=value") a larger one. `reuse_anchors`
+    is `name@version` of the anchor set whose labels count without new work."""
 
     double_review_share: float = 0.15
     double_review_slices: Mapping[str, float] = field(default_factory=dict)
     adjudicate_all_blocking_transitions: bool = True
     preserve_original_results: bool = True
     reuse_references: bool = False
+    reuse_anchors: str = ""
     practice_set: str = ""
     hidden_anchors: str = ""
     hidden_anchor_every: int | None = None

@@ -1,3 +1,4 @@
+from audits.models.anchors import AnchorCheck, AnchorPart, AnchorSet, Reuse
 from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
 from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
@@ -6,6 +7,9 @@ from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookCh
 from audits.models.signoffs import SignOff, SignOffKind
 
 __all__ = [
+    "AnchorCheck",
+    "AnchorPart",
+    "AnchorSet",
     "Audit",
     "AuditState",
     "Cell",
@@ -22,6 +26,7 @@ __all__ = [
     "Look",
     "LookChart",
     "Registration",
+    "Reuse",
     "SignOff",
     "SignOffKind",
     "Stratum",

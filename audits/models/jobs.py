@@ -9,6 +9,8 @@ class JobKind(models.TextChoices):
     INTAKE = "intake"
     REGISTER = "register"
     EXTEND = "extend"
+    MAKE_ANCHORS = "anchors"
+    TAKE_ANCHORS = "anchors in"  # from a file
 
 
 class JobState(models.TextChoices):

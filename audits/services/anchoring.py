@@ -1,29 +1,32 @@
-"""From settled labels to cases that people practise on or are measured by: those of an earlier audit, or of a file
-as `export_anchors` writes it. Both are matched by content, so that a label never meets another output."""
+"""From settled labels to cases that people practise on or are measured by: those of an earlier audit, of an anchor set,
+or of a file. All are matched by content, so that a label never meets another output."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from adjudication.models import QueuePurpose
 from adjudication.services.calibrating import KnownCase, known_cases_add
+from audits.anchorsets import CONTENT, Record, labels_of, records_of
+from audits.exports.anchorfiles import SET_FORMATS
 from audits.exports.anchors import anchors_of
 from audits.exports.cells import recovered
 from audits.exports.tables import format_of
-from audits.models import Audit
+from audits.models import AnchorSet, Audit
 from audits.selectors import require_registered
+from audits.services.anchorsets import anchor_set_take
 from core.errors import InputError, Problem
 from core.identity import file_hash
 from core.models import Author, Project
 from judges.holdouts import require_open
 from judges.intake.problems import Problems
-from judges.intake.readers import Table, read_rows
+from judges.intake.readers import Table, read_header, read_rows
 from judges.models import Artifact, Rubric
 
 BATCH = 500
-CONTENT = ("input_hash", "output_hash", "evidence_hash")
 NAMES = ("case_set", "case_set_version", "case_id", "system_version")
 NEEDED = (*CONTENT, *NAMES, "rubric", "rubric_version", "rubric_hash", "label")
 RATIONALE = "rationale"  # a file of before has none
@@ -47,8 +50,9 @@ class AnchorRow:
 
 
 @dataclass(frozen=True)
-class AnchorSet:
-    """What came of it. `incomplete` cases were left out: fewer of their outputs have a label than those of others."""
+class MadeSet:
+    """What came of it. `incomplete` cases were left out: fewer of their outputs have a label than those of others.
+    `absent` anchors of a set were, as the project has no such content, or several labels of it."""
 
     name: str
     purpose: QueuePurpose
@@ -57,9 +61,10 @@ class AnchorSet:
     added: int
     present: int
     incomplete: int
+    absent: int = 0
 
 
-def anchor_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, actor: Author, now: datetime) -> AnchorSet:
+def known_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, actor: Author, now: datetime) -> MadeSet:
     """Make a set of the references in force of an audit, or add them to one. Refused for a sealed holdout."""
     require_registered(audit)
     require_open(audit.comparison)
@@ -67,15 +72,50 @@ def anchor_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, act
     return _store(audit.project, rows, f"audit {audit.name}", name, purpose, actor, now)
 
 
-def anchor_set_from_file(
+def known_set_from_file(
     *, project: Project, path: Path, name: str, purpose: QueuePurpose, actor: Author, now: datetime
-) -> AnchorSet:
-    """Make a set of the anchors of a file, or add them to one: all of them, or none."""
-    kind = format_of(path)
+) -> MadeSet:
+    """Make a set of the anchors of a file, or add them to one: all of them, or none. A file of an anchor set is taken
+    in as that set first, which checks its hash."""
+    kind = format_of(path, SET_FORMATS)
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
+    if "content_hash" in read_header(Table(path, kind)):  # type: ignore[arg-type]
+        taken = anchor_set_take(path=path, card=None, actor=actor, now=now).anchor_set
+        return known_set_from_anchors(anchor_set=taken, name=name, purpose=purpose, actor=actor, now=now)
     source = f"{path.name}, sha256 {file_hash(path)[:12]}"
     return _store(project, list(_file_rows(path, kind)), source, name, purpose, actor, now)
+
+
+def known_set_from_anchors(
+    *, anchor_set: AnchorSet, name: str, purpose: QueuePurpose, actor: Author, now: datetime
+) -> MadeSet:
+    """Make a set of those anchors whose content the project has, or add them to one."""
+    project, labels = anchor_set.project, labels_of(records_of(anchor_set))
+    rows: dict[int, AnchorRow] = {}  # by artifact
+    seen = 0
+    for batch in _batches(records_of(anchor_set)):
+        few = [
+            AnchorRow(seen + n, _texts({name: record[name] for name in (*NEEDED, RATIONALE)}))
+            for n, record in enumerate(batch, 1)
+            if labels.of(record[name] for name in CONTENT) is not None
+        ]
+        seen += len(batch)
+        matched = _artifacts_of(project, few)
+        for row in few:
+            if row.number in matched:
+                rows.setdefault(matched[row.number].pk, row)
+    if not rows:
+        allowed = "a set with cases of this project, byte for byte"
+        what = "the project has the content of none of the anchors"
+        raise InputError(Problem(what, value=str(anchor_set), allowed=allowed))
+    made = _store(project, list(rows.values()), f"anchor set {anchor_set}", name, purpose, actor, now)
+    return replace(made, absent=anchor_set.anchors - len(rows))
+
+
+def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
+    while batch := list(islice(records, BATCH)):
+        yield batch
 
 
 def _file_rows(path: Path, kind: str) -> Iterator[AnchorRow]:
@@ -96,7 +136,7 @@ def _store(
     purpose: QueuePurpose,
     actor: Author,
     now: datetime,
-) -> AnchorSet:
+) -> MadeSet:
     if not rows:
         raise InputError(Problem("there is no anchor", file=source, allowed="at least one settled label"))
     problems = Problems()
@@ -112,7 +152,7 @@ def _store(
     problems.raise_if_any()
     cases, incomplete = _cases(rows, artifacts, source)
     added = known_cases_add(rubric=rubric, name=name, purpose=purpose, cases=cases, source=source, actor=actor, now=now)
-    return AnchorSet(name, purpose, source, str(rubric), added.added, added.present, incomplete)
+    return MadeSet(name, purpose, source, str(rubric), added.added, added.present, incomplete)
 
 
 def _columns_are_there(rows: Iterable[AnchorRow], source: str, problems: Problems) -> None:

@@ -71,7 +71,7 @@ def job_touch(*, job: Job, now: datetime) -> None:
     _held(job).update(touched_at=now)
 
 
-def job_done(*, job: Job, audit: Audit, now: datetime) -> bool:
+def job_done(*, job: Job, audit: Audit | None, now: datetime) -> bool:
     return _end(job, now, state=JobState.DONE, audit=audit)
 
 

@@ -15,10 +15,11 @@ from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
 from audits.allocation import first_allocation
 from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, identity_of, pool_of, sizes_of
-from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum, StratumKind
+from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Reuse, Stratum, StratumKind
 from audits.plans import estimate_arguments, frame_plan, target_half_width
+from audits.reuse import known_labels
 from audits.samples import extended_sample
-from audits.selectors import known_references, require_registered
+from audits.selectors import require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
 from audits.stats.remaining import remaining_audit
@@ -31,6 +32,7 @@ from judges.models import Artifact, Case
 from judges.selectors import pairs_of
 
 BATCH = 500
+LONGEST_SOURCE: int = Reuse._meta.get_field("source").max_length or 0
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def _draw(
         ),
         batch_size=BATCH,
     )
-    reused = _reuse_references(audit, items, artifacts, actor, now) if audit.review["reuse_references"] else 0
+    reused = _reuse_references(audit, items, artifacts, actor, now)
     return Drawn(registration, added, reused)
 
 
@@ -220,18 +222,27 @@ def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...
 def _reuse_references(
     audit: Audit, items: Mapping[int, Item], artifacts: Mapping[int, tuple[int, ...]], actor: Author, now: datetime
 ) -> int:
-    """Settle drawn cases whose artifacts have a reference under the same rubric from another audit.
-
-    The label is a property of the artifact, so the design is untouched by where it comes from.
-    """
-    known = known_references(audit)
-    reused = 0
-    for case, item in items.items():
-        decision = {artifact: known.get(artifact) for artifact in artifacts[case]}
-        if item.state != ItemState.SETTLED and None not in decision.values():
-            item_settle(item=item, how=SettlementHow.REUSED, decision=decision, actor=actor, now=now)
-            reused += 1
-    return reused
+    """Settle drawn cases all of whose artifacts have a label already, where the plan says so; each with its source."""
+    open_items = {case: item for case, item in items.items() if item.state != ItemState.SETTLED}
+    known = known_labels(audit, [artifact for case in open_items for artifact in artifacts[case]])
+    reuses = []
+    for case, item in open_items.items():
+        labels = {artifact: known[artifact] for artifact in artifacts[case] if artifact in known}
+        if len(labels) < len(artifacts[case]):
+            continue
+        decision = {artifact: one.label for artifact, one in labels.items()}
+        settlement = item_settle(item=item, how=SettlementHow.REUSED, decision=decision, actor=actor, now=now)
+        sources, people = ({getattr(one, name) for one in labels.values()} for name in ("source", "labelled_by"))
+        reuses.append(
+            Reuse(
+                audit=audit,
+                settlement=settlement,
+                source="; ".join(sorted(sources))[:LONGEST_SOURCE],
+                labelled_by="; ".join(sorted(people)),
+            )
+        )
+    Reuse.objects.bulk_create(reuses, batch_size=BATCH)
+    return len(reuses)
 
 
 @transaction.atomic

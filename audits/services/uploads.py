@@ -60,6 +60,19 @@ def intake_ask(
         raise
 
 
+def anchors_ask(*, file: UploadedFile | None, card: UploadedFile | None, actor: Author, now: datetime) -> Job:
+    """Keep a file of an anchor set, with its card if there is one, and ask for it to be taken in."""
+    if file is None:
+        raise InputError(Problem("no file was sent", key="file", allowed="a file of an anchor set"))
+    folder = upload_store([file, *([card] if card else [])])
+    try:
+        asked = {"folder": folder, "file": str(file.name), "card": str(card.name) if card else ""}
+        return job_ask(kind=JobKind.TAKE_ANCHORS, actor=actor, now=now, asked=asked)
+    except BaseException:
+        upload_remove(folder)
+        raise
+
+
 def preview_store(*, files: Sequence[UploadedFile], project: Project, now: datetime) -> str:
     """Keep files that a lead looks at before there is a manifest; those of earlier days go."""
     if not files:

@@ -10,6 +10,7 @@ from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import Audit, Job, JobKind
+from audits.services.anchorsets import anchor_set_make, anchor_set_take
 from audits.services.jobs import (
     ATTEMPTS,
     SILENT_FOR,
@@ -56,7 +57,7 @@ def job_run(*, job: int, clock: Clock) -> None:
             return
         log.exception("%s broke", taken)
         ended = job_broken(job=taken, now=clock())
-    if ended and taken.kind == JobKind.INTAKE:
+    if ended and "folder" in taken.asked:
         upload_let_go(job=taken, done=done)
 
 
@@ -90,8 +91,23 @@ def _extend(job: Job, clock: Clock) -> Audit:
     return job.audit
 
 
-WORK: dict[JobKind, Callable[[Job, Clock], Audit]] = {
+def _make_anchors(job: Job, clock: Clock) -> Audit:
+    assert job.audit is not None
+    anchor_set_make(audit=job.audit, **job.asked, actor=job.actor, now=clock(), progress=JobProgress(job))
+    return job.audit
+
+
+def _take_anchors(job: Job, clock: Clock) -> None:
+    folder = upload_folder(job.asked["folder"])
+    card = folder / job.asked["card"] if job.asked["card"] else None
+    path = folder / job.asked["file"]
+    anchor_set_take(path=path, card=card, actor=job.actor, now=clock(), progress=JobProgress(job))
+
+
+WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.INTAKE: _intake,
     JobKind.REGISTER: _register,
     JobKind.EXTEND: _extend,
+    JobKind.MAKE_ANCHORS: _make_anchors,
+    JobKind.TAKE_ANCHORS: _take_anchors,
 }

@@ -31,7 +31,7 @@ def report(request: ProjectRequest, name: str, kind: str) -> HttpResponse:
         raise Http404
     if kind == "json":
         answer = HttpResponse(report_json(report_data(audit, now)), content_type="application/json; charset=utf-8")
-        return _saved_as(answer, f"{name}-report.json")
+        return saved_as(answer, f"{name}-report.json")
     chart = LookChart.objects.filter(look__audit=audit).order_by("-pk").first()
     changes = ChangeChart.objects.filter(audit=audit).first()
     charts = {"chart": chart.svg if chart else "", "changes_chart": changes.svg if changes else ""}
@@ -57,10 +57,10 @@ def _streamed(
     if kind not in CONTENT_TYPES:
         raise Http404
     answer = StreamingHttpResponse(lines(audit, kind), content_type=CONTENT_TYPES[kind])
-    return _saved_as(answer, f"{name}-{what}.{kind}")
+    return saved_as(answer, f"{name}-{what}.{kind}")
 
 
-def _saved_as(answer: Answer, name: str) -> Answer:
+def saved_as(answer: Answer, name: str) -> Answer:
     answer["Content-Disposition"] = content_disposition_header(True, name)
     return answer
 

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_GET
 from audits.models import LookChart
 from audits.monitor import looks_page, monitor_context, watch_mark
 from audits.pages import audit_context
+from audits.reuse import reused_sources
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
 
@@ -16,7 +17,7 @@ def monitor(request: ProjectRequest, name: str) -> HttpResponse:
     audit = audit_or_404(request, name)
     now = timezone.now()
     context = monitor_context(audit, watch_mark(audit, now), now)
-    context = audit_context(audit, "monitor", context["standing"]) | context
+    context = audit_context(audit, "monitor", context["standing"]) | context | {"reused": reused_sources(audit)}
     return render(request, "audits/monitor.html", context)
 
 

@@ -10,7 +10,7 @@ from audits.pages import upload_context
 from audits.preview_pages import PREVIEWED_ROWS, preview_context
 from audits.services.uploads import preview_open, preview_paths, preview_store
 from audits.views.access import for_leads
-from audits.views.uploads import BAD_INPUT, within_limit
+from audits.views.uploads import BAD_INPUT, upload_refused, within_limit
 from core.access import ProjectRequest
 from core.errors import InputError
 
@@ -19,7 +19,7 @@ from core.errors import InputError
 @csrf_exempt
 @for_leads
 @require_http_methods(["POST"])
-@within_limit
+@within_limit(upload_refused)
 @csrf_protect
 def new(request: ProjectRequest) -> HttpResponse:
     try:

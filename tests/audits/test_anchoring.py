@@ -19,7 +19,7 @@ from audits.exports.report import report_data
 from audits.models import Audit, AuditState
 from audits.progress import progress_of
 from audits.selectors import last_look, reviewer_agreement
-from audits.services.anchoring import anchor_set_from_audit, anchor_set_from_file
+from audits.services.anchoring import known_set_from_audit, known_set_from_file
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from core.errors import InputError, Refused
@@ -67,11 +67,11 @@ def settled(project: Project) -> Audit:
 
 
 def made(audit: Audit, purpose: QueuePurpose = PRACTICE, name: str = "known") -> Any:
-    return anchor_set_from_audit(audit=audit, name=name, purpose=purpose, actor=operator_of(audit.project), now=NOW)
+    return known_set_from_audit(audit=audit, name=name, purpose=purpose, actor=operator_of(audit.project), now=NOW)
 
 
 def taken(project: Project, path: Path, name: str = "from a file") -> Any:
-    return anchor_set_from_file(
+    return known_set_from_file(
         project=project, path=path, name=name, purpose=PRACTICE, actor=operator_of(project), now=NOW
     )
 

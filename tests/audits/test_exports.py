@@ -95,6 +95,7 @@ def test_jsonl_says_exactly_what_is_stored(project: Project, tmp_path: Path) -> 
         "position": draw.position,
         "inclusion_probability": 1.0,
         "rationale": "",
+        "reused_from": "",
     }
 
 

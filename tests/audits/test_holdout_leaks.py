@@ -16,7 +16,7 @@ from django.test import Client
 from adjudication.models import Queue, SettlementHow
 from adjudication.services.reviews import item_skip
 from adjudication.services.settlements import item_settle
-from audits.models import Audit, Job, JobKind
+from audits.models import AnchorSet, Audit, Job, JobKind
 from audits.services.charts import chart_bring_up_to_date
 from audits.services.importing import reviews_import
 from audits.services.jobs import job_ask
@@ -126,6 +126,7 @@ COMMANDS: dict[str, list[str]] = {
 WITHOUT_AUDIT = {"bridge_set", "estimate", "open_audit", "self_check", "size", "verify_packet"}
 WITHOUT_AUDIT |= {"import_reviews", "open_holdout", "preview", "cancel_intake", "repeats"}
 SETS = ("practice_set", "hidden_anchors")
+ANCHORS = ("anchor_sets", "export_anchor_set", "anchor_monitor")  # of sets, which no sealed holdout gets into
 
 
 def commands(audit: Audit, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
@@ -157,7 +158,7 @@ def showing(found: dict[str, str]) -> dict[str, list[str]]:
 
 def test_every_command_about_an_audit_is_asked() -> None:
     ours = {name for name, app in get_commands().items() if app == "audits"}
-    assert ours == {*COMMANDS, *WITHOUT_AUDIT, *SETS}
+    assert ours == {*COMMANDS, *WITHOUT_AUDIT, *SETS, *ANCHORS}
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -165,6 +166,17 @@ def test_no_set_of_known_cases_is_made_of_a_sealed_holdout(audit: Audit, name: s
     with pytest.raises(CommandError, match="the holdout of cases 1 is sealed"):
         call_command(name, "plain", "known", "--from", audit.name)
     assert Queue.objects.get() == audit.queue
+
+
+def test_no_anchor_set_is_made_of_a_sealed_holdout(audit: Audit, lead: Author) -> None:
+    with pytest.raises(CommandError, match="the holdout of cases 1 is sealed"):
+        call_command("anchor_sets", "plain", "--from", audit.name, "--licence", "x")
+    client = Client()
+    client.force_login(lead.user)
+    answer = client.post("/p/plain/audits/check-1/anchor-sets", {"name": "gold", "licence": "x"})
+    assert (answer.status_code, "the holdout of cases 1 is sealed" in answer.content.decode()) == (409, True)
+    assert not AnchorSet.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_no_page_shows_a_sealed_case_and_the_opened_one_is_shown(audit: Audit, lead: Author) -> None:

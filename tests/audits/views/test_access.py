@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from audits.models import Audit, JobKind
+from audits.services.anchorsets import anchor_set_make
 from audits.services.charts import change_charts_draw
 from audits.services.jobs import job_ask
 from audits.services.uploads import preview_store, refused_keep
@@ -24,6 +25,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
     change_charts_draw(now=NOW)
     job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
     refused_keep(job=job, lines=["file\n"], now=NOW)
+    anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=people["lead"], now=NOW).pk
     own = {
         "list": [],
         "new": [],
@@ -31,6 +33,10 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "preview": [preview_store(files=files, project=audit.project, now=NOW)],
         "job-cancel": [job.pk],
         "calibration": [],
+        "anchor-sets": [],
+        "anchor-set": [anchors],
+        "anchor-file": [anchors, "parquet"],
+        "anchor-card": [anchors, "md"],
         "job": [job.pk],
         "job-live": [job.pk],
         "job-refused": [job.pk],
@@ -60,7 +66,13 @@ def test_each_role_gets_what_it_may_on_every_route(
 def test_no_role_but_lead_and_owner_can_send_anything(registered: Audit, people: People) -> None:
     for name, code in (("reviewer", 403), ("adjudicator", 403), ("outsider", 404)):
         client = client_of(people[name])
-        for path in ("audits/new", "audits/swap-1/register", "audits/swap-1/extend"):
+        for path in (
+            "audits/new",
+            "audits/swap-1/register",
+            "audits/swap-1/extend",
+            "anchor-sets",
+            "audits/swap-1/anchor-sets",
+        ):
             assert client.post(f"/p/alpha/{path}").status_code == code, (name, path)
 
 
