@@ -153,7 +153,12 @@ CONTENT_SECURITY_POLICY = {
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
     "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "lead": [("Audits", "audits:list"), ("New audit", "audits:new"), ("Anchors", "audits:anchor-sets"), ("Calibration", "audits:calibration")],
+    "lead": [
+        ("Audits", "audits:list"),
+        ("New audit", "audits:new"),
+        ("Anchors", "audits:anchor-sets"),
+        ("Calibration", "audits:calibration"),
+    ],
     "owner": [
         ("Audits", "audits:list"),
         ("New audit", "audits:new"),
