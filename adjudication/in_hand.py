@@ -10,7 +10,7 @@ from django.db import connection
 
 from adjudication.models import Draft, Item, ItemArtifact, KeyChoice, Lease, Presentation, Queue, Slot
 from core.models import Author, Project
-from core.rows import Joined, all_rows, stored
+from core.rows import Joined, stored
 from judges.models.cases import Artifact, Case
 from judges.models.rubrics import Rubric
 
@@ -41,16 +41,6 @@ def leases_held(author: Author) -> list[Lease]:
     begun, and what was only loaded ahead comes last."""
     condition = "WHERE l.author_id = %(author)s AND l.ended_at IS NULL ORDER BY l.ahead, l.taken_at DESC, l.id DESC"
     return _leases(condition, author=author.pk)
-
-
-_SLOTS_HELD = """
-SELECT s.queue_id, l.ahead, s.kind FROM adjudication_lease l JOIN adjudication_slot s ON s.id = l.slot_id
-WHERE l.author_id = %(author)s AND l.ended_at IS NULL"""
-
-
-def slots_held(author: Author) -> list[tuple[int, bool, str]]:
-    """Queue and kind of what this person has taken, and whether it was only loaded ahead."""
-    return all_rows(_SLOTS_HELD, {"author": author.pk})
 
 
 def lease_locked(lease: Lease) -> Lease:

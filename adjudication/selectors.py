@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from adjudication.calibration import anchors_ahead
-from adjudication.in_hand import slots_held
+from adjudication.in_hand import leases_held
 from adjudication.models import (
     Item,
     ItemState,
@@ -40,7 +40,7 @@ def waiting_for(queues: Iterable[Queue], author: Author, role: Role, kind: SlotK
     still at each of them.
     """
     kinds = AS_REVIEWS if kind == SlotKind.REVIEW else (kind,)
-    held = [(queue, ahead) for queue, ahead, held_as in slots_held(author) if held_as in kinds]
+    held = [(lease.slot.queue_id, lease.ahead) for lease in leases_held(author) if lease.slot.kind in kinds]
     number = len(held)
     for queue in queues if kind in kinds_for(role) else ():
         before = number
