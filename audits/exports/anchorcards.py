@@ -15,8 +15,8 @@ from core.version import VERSION
 from judges.holdouts import holdout_of
 
 MONITORS = (
-    "Anchors monitor a judge; they do not validate a comparison. They are no sample of any later run's cases, and a "
-    "judge may have been revised with them in view."
+    "Anchors monitor a judge; they do not validate a comparison. They are no sample of the cases of a later run, "
+    "and a judge may have been revised with them in view."
 )
 HASHED = (
     "SHA-256 over lines of canonical JSON (keys in order, no spaces, UTF-8, each with its line feed): one of "

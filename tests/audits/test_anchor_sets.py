@@ -15,9 +15,19 @@ from django.db.models import QuerySet
 
 from adjudication.models import KnownAnswer, QueuePurpose, Reference, SettlementHow
 from adjudication.services.settlements import item_settle
-from audits.anchorsets import COLUMNS, SET_COLUMNS, anchor_sets_of, changes_between, lines_of, records_of
+from audits.anchorsets import (
+    COLUMNS,
+    SET_COLUMNS,
+    ContentHash,
+    anchor_sets_of,
+    changes_between,
+    line_of,
+    lines_of,
+    records_of,
+)
 from audits.exports.anchorfiles import card_text, set_bytes, set_write
 from audits.exports.anchors import anchors_of
+from audits.exports.report import report_html
 from audits.models import AnchorPart, AnchorSet, Audit, Reuse
 from audits.reuse import reused_sources
 from audits.services.anchoring import known_set_from_anchors, known_set_from_file
@@ -443,12 +453,30 @@ def test_reused_label_says_in_every_export_where_it_is_from_and_who_labelled(set
     }
     reused = ("reused", "1 member", "anchor set gold version 1")
     assert told == {ODD[0]: reused, ODD[1]: reused, ODD[2]: reused, "new": ("single", "1 member", "")}
+    report = report_html(draft, NOW, chart="")
+    assert "3 cases reused from <bdi>anchor set gold version 1</bdi>." in report
+    assert "Simulated authors answered here" not in report
     again = json.loads(made(draft, name="silver").card_text)
     assert again["settled"] == {
         "how": {"reused": 3, "single": 1},
         "reused_from": {"anchor set gold version 1": 3},
         "underspecified_cases_without_anchor": 0,
     }
+
+
+def test_report_says_that_simulated_people_stand_behind_reused_labels(settled: Audit, tmp_path: Path) -> None:
+    rows = [record | {"labelled_by": "1 simulated"} for record in records_of(made(settled))]
+    other, draft = elsewhere(ODD)
+    content = ContentHash("dream", 1, "x")
+    for row in rows:
+        content.add(line_of(row))
+    said = {"anchor_set": "dream", "anchor_set_version": 1, "licence": "x", "content_hash": content.hexdigest()}
+    path = tmp_path / "dream.jsonl"
+    rewrite(path, [row | said for row in rows])
+    taken(other, path)
+    audit_register(audit=reusing(draft, "dream@1"), actor=operator_of(other), now=NOW)
+    draft.refresh_from_db()
+    assert "Simulated authors answered here" in report_html(draft, NOW, chart="")
 
 
 def test_label_under_another_rubric_is_never_reused(settled: Audit, tmp_path: Path) -> None:
