@@ -87,7 +87,8 @@ def installed(folder: Path, *, sqlite: bool) -> Iterator[tuple[str, Callable[[],
 
 @contextlib.contextmanager
 def embedded(folder: Path) -> Iterator[Roots]:
-    from config import celery_app
+    from celery import Celery
+
     from config.embedded import await_web, embedded_broker, embedded_web, embedded_worker
     from tests.house import free_port
 
@@ -98,11 +99,12 @@ def embedded(folder: Path) -> Iterator[Roots]:
         embedded_web(folder, port=port, environment={"REDIS_URL": broker}) as web,
     ):
         await_web(folder, web, port)
-        worker = celery_app.control.inspect([node], timeout=5).stats()[node]["pid"]
+        with Celery(broker=broker, set_as_current=False) as client:
+            worker = client.control.inspect([node], timeout=10).stats()[node]["pid"]
         yield {"web": (port, web.pid), "worker": (0, worker)}
 
 
-def prepare(folder: Path, reviewers: int, leads: int) -> dict[str, list[str]]:
+def prepare(folder: Path, reviewers: int, leads: int, cases: int = CASES) -> dict[str, list[str]]:
     """An audit of which every case is drawn, and the sessions of its people."""
     import django
 
@@ -122,7 +124,7 @@ def prepare(folder: Path, reviewers: int, leads: int) -> dict[str, list[str]]:
     call_command("migrate", verbosity=0)
     now = timezone.now()
     actor = operator_at(project=PROJECT, now=now)
-    manifest = synthetic_project(folder / "in", name=AUDIT, project=PROJECT, seed="1", number=CASES)
+    manifest = synthetic_project(folder / "in", name=AUDIT, project=PROJECT, seed="1", number=cases)
     audit = audit_open(manifest=load_manifest(manifest), actor=actor, now=now).audit
     audit_register(audit=audit, actor=actor, now=now)
     sizes = dict(audit.strata.values_list("name", "size"))
