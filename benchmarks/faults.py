@@ -190,7 +190,7 @@ def _whole(job: int) -> None:
     counts = [
         Case.objects.filter(case_set=case_set).count(),
         Artifact.objects.filter(case__case_set=case_set).count(),
-        Judgment.objects.filter(case__case_set=case_set).count(),
+        Judgment.objects.filter(artifact__case__case_set=case_set).count(),
     ]
     assert counts == [CASES, CASES, 3 * CASES - 1], counts
     assert not CaseSet.objects.filter(state="loading").exists()
