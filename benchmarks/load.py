@@ -33,6 +33,7 @@ WATCHED_EVERY = 1.0  # seconds, as the page does it
 CLIENTS = 2  # processes
 VIEWERS = (10, 50, 100)
 VIEWED = 20.0  # seconds
+LONGEST = 3600.0  # seconds that an intake may take
 FORK_FREE = multiprocessing.get_context("spawn")
 
 
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--leads", type=int, default=10)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--think", type=float, default=0)
+    parser.add_argument("--most", type=int, default=-1, help="requests of each reviewer; -1: any number")
     parser.add_argument("--sqlite", action="store_true")
     parser.add_argument("--viewers", action="store_true")
     options = parser.parse_args()
@@ -87,7 +89,8 @@ def installed(folder: Path, *, sqlite: bool) -> Iterator[tuple[str, Callable[[],
 
 @contextlib.contextmanager
 def embedded(folder: Path) -> Iterator[Roots]:
-    from config import celery_app
+    from celery import Celery
+
     from config.embedded import await_web, embedded_broker, embedded_web, embedded_worker
     from tests.house import free_port
 
@@ -98,11 +101,12 @@ def embedded(folder: Path) -> Iterator[Roots]:
         embedded_web(folder, port=port, environment={"REDIS_URL": broker}) as web,
     ):
         await_web(folder, web, port)
-        worker = celery_app.control.inspect([node], timeout=5).stats()[node]["pid"]
+        with Celery(broker=broker, set_as_current=False) as client:
+            worker = client.control.inspect([node], timeout=10).stats()[node]["pid"]
         yield {"web": (port, web.pid), "worker": (0, worker)}
 
 
-def prepare(folder: Path, reviewers: int, leads: int) -> dict[str, list[str]]:
+def prepare(folder: Path, reviewers: int, leads: int, cases: int = CASES) -> dict[str, list[str]]:
     """An audit of which every case is drawn, and the sessions of its people."""
     import django
 
@@ -122,7 +126,7 @@ def prepare(folder: Path, reviewers: int, leads: int) -> dict[str, list[str]]:
     call_command("migrate", verbosity=0)
     now = timezone.now()
     actor = operator_at(project=PROJECT, now=now)
-    manifest = synthetic_project(folder / "in", name=AUDIT, project=PROJECT, seed="1", number=CASES)
+    manifest = synthetic_project(folder / "in", name=AUDIT, project=PROJECT, seed="1", number=cases)
     audit = audit_open(manifest=load_manifest(manifest), actor=actor, now=now).audit
     audit_register(audit=audit, actor=actor, now=now)
     sizes = dict(audit.strata.values_list("name", "size"))
@@ -148,11 +152,11 @@ class Crowd:
     def person(self, role: str, number: int, told: Told) -> Person:
         return Person(self.port, self.origin, self.sessions[role][number], told)
 
-    def work(self, seconds: float, think: float, leads: int) -> Told:
-        """Reviewers work, and that many leads watch, until the time is over."""
+    def work(self, seconds: float, think: float, leads: int, most: int = -1) -> Told:
+        """Reviewers work, and that many leads watch, until the time is over or each has done so much."""
         reviewers, end = self.sessions.get("reviewer", []), time.time() + seconds
         parts = [
-            (self.port, self.origin, reviewers[n::CLIENTS], self.sessions["lead"][:leads][n::CLIENTS], think, end)
+            (self.port, self.origin, reviewers[n::CLIENTS], self.sessions["lead"][:leads][n::CLIENTS], think, end, most)
             for n in range(CLIENTS)
         ]
         told = Told()
@@ -162,14 +166,14 @@ class Crowd:
         return told
 
 
-def _part_of_the_crowd(part: tuple[int, str, list[str], list[str], float, float]) -> Told:
-    port, origin, reviewers, leads, think, end = part
+def _part_of_the_crowd(part: tuple[int, str, list[str], list[str], float, float, int]) -> Told:
+    port, origin, reviewers, leads, think, end, most = part
     told = Told()
     threads = [
         threading.Thread(target=at_once, args=(work, [Person(port, origin, one, told) for one in some], *arguments))
         for work, some, arguments in (
-            (reviewer, reviewers, (PROJECT, think, end)),
-            (watcher, leads, (PROJECT, AUDIT, WATCHED_EVERY, end)),
+            (reviewer, reviewers, (PROJECT, think, end, most)),
+            (watcher, leads, (PROJECT, AUDIT, WATCHED_EVERY, end if most < 0 else time.time() + 1)),
         )
     ]
     for thread in threads:
@@ -190,7 +194,7 @@ def load(crowd: Crowd, roots: Roots, folder: Path, options: argparse.Namespace) 
     for thread in threads:
         thread.start()
     began = time.perf_counter()
-    told = crowd.work(options.seconds, options.think, options.leads)
+    told = crowd.work(options.seconds, options.think, options.leads, options.most)
     seconds = time.perf_counter() - began
     over.set()
     for thread in threads:
@@ -258,7 +262,7 @@ class Intake:
         content, body = multipart(self.folder, self.lead.cookies["tertium_csrf"])
         self.lead.ask("upload", "POST", f"/p/{PROJECT}/audits/new", body, content)
         # It may take longer than the reviewers work.
-        while not self._ended() and time.perf_counter() - began < 3600:
+        while not self._ended() and time.perf_counter() - began < LONGEST:
             time.sleep(1)
         self.seconds = time.perf_counter() - began
 

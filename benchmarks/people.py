@@ -115,10 +115,12 @@ class Person:
         return found[1].decode() if status == http.client.OK and found else seen
 
 
-def reviewer(person: Person, project: str, think: float, until: float) -> None:
+def reviewer(person: Person, project: str, think: float, until: float, most: int) -> None:
+    """Answer case after case, until the time is over or there have been so many requests."""
     chance = random.Random(person.cookies["tertium_session"])
     time.sleep(chance.random() * min(think, 5))
-    while time.time() < until and person.review(project):
+    while most and time.time() < until and person.review(project):
+        most -= 1
         time.sleep(chance.uniform(0.5, 1.5) * think)
         if not person.address:
             time.sleep(0.2)

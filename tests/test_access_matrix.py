@@ -124,6 +124,7 @@ def test_outsider_cannot_tell_the_project_from_none(project: Project, method: st
 def test_wrong_role_is_refused_and_logged(
     project: Project, role: Role, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """BEHAVIOUR 42."""
     person = factories.make_person(project, "m", role)
     member = client_of(person)
     for route in routes():

@@ -63,6 +63,7 @@ def ask(client: Client, method: str, url: str) -> HttpResponse:
 def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
     project: Project, other: dict[str, object], role: Role
 ) -> None:
+    """BEHAVIOUR 40."""
     client = Client()
     client.force_login(factories.make_person(project, "m", role).user)
     tried = 0

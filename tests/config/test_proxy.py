@@ -92,6 +92,7 @@ def sign_in(visitor: Visitor, role: Role) -> str:
 
 
 def test_sign_in_submit_upload_and_export_work(visitor: Visitor) -> None:
+    """BEHAVIOUR 43."""
     project = factories.make_project("alpha")
     page = sign_in(visitor, Role.REVIEWER)
     inside = re.findall(r'(?:href|src|action)="(/[^"]*)"', page)
@@ -134,6 +135,7 @@ def test_sign_in_submit_upload_and_export_work(visitor: Visitor) -> None:
     ],
 )
 def test_wrong_setting_is_named_at_the_start(tmp_path: Path, setting: dict[str, str], says: str) -> None:
+    """BEHAVIOUR 43."""
     start = started(TERTIUM_VAR=str(tmp_path), SECRET_KEY="k" * 50, **setting)
     assert start.returncode == 1
     assert f"ImproperlyConfigured: {says}" in start.stderr.splitlines()[-1]

@@ -159,6 +159,7 @@ def test_of_two_owners_who_remove_each_other_at_once_one_stays() -> None:
 def test_removing_a_person_keeps_every_label_count_and_interval(
     capsys: pytest.CaptureFixture[str], how: list[str]
 ) -> None:
+    """BEHAVIOUR 41."""
     project = factories.make_project("alpha")
     audit = factories.make_audit(factories.make_swap(project, {"a": ("Yes", "No"), "b": ("Yes", "Yes")}))
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
