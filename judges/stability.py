@@ -5,10 +5,10 @@ in both runs; where a reading became or ceased to be valid, that is counted besi
 """
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -147,27 +147,50 @@ def probe_counts(compared: ReadRun, probe: ReadRun, labels: Sequence[str]) -> di
     }
 
 
+class CaseReads(Mapping[int, ReadOf]):
+    """How each case was read, taken in by ascending case: a dozen bytes for each, of which a dict takes a hundred."""
+
+    def __init__(self) -> None:
+        self._cases = array("q")
+        self._codes = array("l")
+        self._reads: dict[ReadOf, int] = {}  # there are few of them, each of many cases
+        self._by_code: list[ReadOf] = []
+
+    def add(self, case: int, read: ReadOf) -> None:
+        code = self._reads.setdefault(read, len(self._reads))
+        if code == len(self._by_code):
+            self._by_code.append(read)
+        self._cases.append(case)
+        self._codes.append(code)
+
+    def __getitem__(self, case: int) -> ReadOf:
+        place = bisect_left(self._cases, case)
+        if place == len(self._cases) or self._cases[place] != case:
+            raise KeyError(case)
+        return self._by_code[self._codes[place]]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._cases)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+
 @dataclass
 class ComparedReads:
-    """What the compared runs of a comparison said of each case, noted pair by pair."""
+    """What the compared runs of a comparison said of each case, noted pair by pair, in the order of the cases."""
 
-    old: dict[int, ReadOf] = field(default_factory=dict)
-    new: dict[int, ReadOf] = field(default_factory=dict)
+    old: CaseReads = field(default_factory=CaseReads)
+    new: CaseReads = field(default_factory=CaseReads)
     eligible: "array[int]" = field(default_factory=lambda: array("q"))
 
     def add(self, pair: Pair) -> None:
         if pair.old is not None:
-            self.old[pair.case_pk] = _read(pair.old.state, pair.old.verdict)
+            self.old.add(pair.case_pk, ReadOf(pair.old.state, pair.old.verdict, None))
         if pair.new is not None:
-            self.new[pair.case_pk] = _read(pair.new.state, pair.new.verdict)
+            self.new.add(pair.case_pk, ReadOf(pair.new.state, pair.new.verdict, None))
         if pair.eligible:
             self.eligible.append(pair.case_pk)
-
-
-@lru_cache(maxsize=1000)
-def _read(state: str, verdict: str | None) -> ReadOf:
-    """There are few of them, each of many cases."""
-    return ReadOf(state, verdict, None)
 
 
 def stability_of(comparison: Comparison, reads: ComparedReads, further: list[ComparisonRun]) -> dict[str, Any]:
@@ -181,7 +204,7 @@ def stability_of(comparison: Comparison, reads: ComparedReads, further: list[Com
     }
 
 
-def _side_runs(comparison: Comparison, side: str, reads: dict[int, ReadOf], further: list[ComparisonRun]) -> SideRuns:
+def _side_runs(comparison: Comparison, side: str, reads: CaseReads, further: list[ComparisonRun]) -> SideRuns:
     run, reader = getattr(comparison, f"{side}_run"), getattr(comparison, f"{side}_reader")
     return SideRuns(
         ReadRun(COMPARED, run, reader, reads),
