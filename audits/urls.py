@@ -42,6 +42,7 @@ urlpatterns = [
     path("audits/<path:name>/holdout", pairs.holdout, name="holdout"),
     path("audits/<path:name>/changes.svg", pages.changes, name="changes"),
     path("audits/<path:name>/plan", pages.plan, name="plan"),
+    path("audits/<path:name>/plan-<int:number>.svg", pages.plan_chart, name="plan-chart"),
     path("audits/<path:name>/register", pages.register, name="register"),
     path("audits/<path:name>/extend", pages.extend, name="extend"),
     path("audits/<path:name>/monitor", monitor.monitor, name="monitor"),

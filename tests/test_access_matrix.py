@@ -60,6 +60,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:holdout": LEADING,
     "audits:changes": LEADING,
     "audits:plan": LEADING,
+    "audits:plan-chart": LEADING,
     "audits:register": LEADING,
     "audits:extend": LEADING,
     "audits:monitor": LEADING,

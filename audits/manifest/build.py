@@ -234,6 +234,7 @@ def _plan(plan: Document) -> PlanSpec:
         allocation={group: int(text) if text.isdigit() else text for group, text in allocation.items()},
         agree_minimum=agree_minimum,
         predictor=plan.get("predictor", "cells"),
+        budget=int(plan["budget"]) if "budget" in plan else None,
     )
 
 

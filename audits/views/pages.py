@@ -4,8 +4,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from audits.forms import asked_labels
-from audits.models import ChangeChart, JobKind
-from audits.pages import extend_context, integrity_context, plan_context, results_context, transitions_context
+from audits.models import ChangeChart, JobKind, PlanChart
+from audits.pages import integrity_context, results_context, transitions_context
+from audits.plan_pages import extend_context, plan_context
 from audits.samples import extended_sample
 from audits.services.jobs import job_ask
 from audits.views.access import audit_or_404, for_leads
@@ -37,6 +38,14 @@ def changes(request: ProjectRequest, name: str) -> HttpResponse:
 @require_GET
 def plan(request: ProjectRequest, name: str) -> HttpResponse:
     return render(request, "audits/plan.html", plan_context(audit_or_404(request, name)))
+
+
+@for_leads
+@require_GET
+def plan_chart(request: ProjectRequest, name: str, number: int) -> HttpResponse:
+    """The chart of width against labels as an image: what an image shows runs nothing."""
+    charts = PlanChart.objects.filter(sizing__audit=audit_or_404(request, name)).exclude(svg="")
+    return HttpResponse(get_object_or_404(charts, pk=number).svg, content_type="image/svg+xml")
 
 
 @for_leads
