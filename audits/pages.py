@@ -13,7 +13,7 @@ from audits.models import Audit, AuditState, ChangeChart, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
 from audits.selectors import column_warnings_of, last_look
 from audits.services.jobs import may_cancel
-from audits.services.uploads import preview_paths, refused_path
+from audits.services.uploads import packet_path, preview_paths, refused_path
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -34,6 +34,7 @@ TABS = [
     ("Results", "results"),
 ]
 SHOWN_VALUES = 50
+KEPT_SHOWN = 5
 LATE = 5  # seconds after which a job that nobody took says so
 
 
@@ -106,8 +107,20 @@ def results_context(audit: Audit) -> dict[str, Any]:
         "anchor_sets_url": address("audit-anchors", audit),
         "reviews_csv_url": address("reviews", audit, "csv"),
         "reviews_jsonl_url": address("reviews", audit, "jsonl"),
+        "packet_url": address("packet", audit),
+        "packets": _packets(audit),
         "plan_url": address("plan", audit),
     }
+
+
+def _packets(audit: Audit) -> list[tuple[Job, str]]:
+    """The last packets that are still kept, newest first, and where they are."""
+    made = Job.objects.filter(audit=audit, kind=JobKind.PACKET, state=JobState.DONE).order_by("-pk")[:KEPT_SHOWN]
+    return [
+        (job, reverse("audits:job-packet", args=[audit.project.name, job.pk]))
+        for job in made.select_related("actor")
+        if packet_path(job).is_file()
+    ]
 
 
 TITLES = {
@@ -116,6 +129,7 @@ TITLES = {
     JobKind.EXTEND: "Drawing more cases",
     JobKind.MAKE_ANCHORS: "Making an anchor set",
     JobKind.TAKE_ANCHORS: "Taking in an anchor set",
+    JobKind.PACKET: "Making the handoff packet",
 }
 TARGETS_OF_JOBS = {
     JobKind.INTAKE: "integrity",
@@ -123,6 +137,7 @@ TARGETS_OF_JOBS = {
     JobKind.EXTEND: "monitor",
     JobKind.MAKE_ANCHORS: "audit-anchors",
     JobKind.TAKE_ANCHORS: "anchor-sets",
+    JobKind.PACKET: "results",
 }
 NOTHING_CHANGED = {
     JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
@@ -130,6 +145,7 @@ NOTHING_CHANGED = {
     JobKind.EXTEND: "The sample is as it was.",
     JobKind.MAKE_ANCHORS: "No version was made.",
     JobKind.TAKE_ANCHORS: "Nothing of the file was taken in.",
+    JobKind.PACKET: "No packet was made.",
 }
 
 
@@ -150,6 +166,7 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
         "new_url": reverse(f"audits:{new}", args=[project]),
         "refused_url": reverse("audits:job-refused", args=[project, job.pk]) if refused_path(job).is_file() else "",
+        "packet_url": reverse("audits:job-packet", args=[project, job.pk]) if packet_path(job).is_file() else "",
         "preview_url": _preview_url(job),
         "title": TITLES[JobKind(job.kind)],
         "nothing_changed": NOTHING_CHANGED[JobKind(job.kind)],

@@ -56,7 +56,7 @@ def width_curve(
     human = [_human_row(look) for look in looks if look.human_low is not None]  # type: ignore[attr-defined]
     shown = [name for name, rows in zip(CURVES, (curve, human, ahead, edges), strict=True) if rows]
     scale = alt.Scale(domain=shown, range=[CURVES[name] for name in shown])
-    colour = alt.Color("what:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", symbolType="square"))
+    colour = alt.Color("what:N", scale=scale, legend=_legend(symbolType="square"))
     x = alt.X(
         "labels:Q",
         title="settled labels",
@@ -91,6 +91,13 @@ def width_curve(
         ]
     svg: str = vl_convert.vegalite_to_svg(alt.layer(*layers).configure(background=PAPER, padding=12).to_json())
     return svg
+
+
+def _legend(**options: Any) -> Any:
+    """Below the chart, in two columns: whoever looks may have a wider font than the machine that draws."""
+    import altair as alt
+
+    return alt.Legend(title=None, orient="bottom", columns=2, columnPadding=60, labelLimit=300, **options)
 
 
 def _curve_row(look: Look) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def plan_curve(outlook: Mapping[str, Any], *, policy: str, half_width: float, bu
     ]
     top = min(max(row["width"] for row in rows), MOST_TARGETS * half_width)
     series = [*names, PLAIN]
-    legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolStrokeWidth=2.5, symbolSize=600)
+    legend = _legend(symbolStrokeWidth=2.5, symbolSize=600)
     base = alt.Chart(alt.Data(values=rows), width=WIDTH, height=HEIGHT, description=title)
     x = alt.X(
         "labels:Q",

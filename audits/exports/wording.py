@@ -147,6 +147,14 @@ def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | Non
     return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
 
 
+def width_words(result: dict[str, Any] | None, *, half_width: float | None) -> str:
+    """The width that is reached against the one that is wanted."""
+    target = "no target width" if half_width is None else f"target ±{points(half_width)} points"
+    if result is None or result["interval"] is None:
+        return f"No interval yet, {target}."
+    return f"±{points(result['interval']['half_width'])} points now, {target}."
+
+
 def pace_words(pace: "Pace") -> str:
     """How fast labels come, by the rule of `audits.stats.pace`."""
     if pace.per_hour is None or pace.low is None or pace.high is None:

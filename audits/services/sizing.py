@@ -52,7 +52,10 @@ def _reused(audit: Audit, labels: Mapping[str, int]) -> Counter[str]:
         return Counter()
     rows = frame_rows(audit.comparison, pairs_of(audit.comparison), frame_plan(audit))
     drawn = [row for row in rows if row.position <= labels[row.stratum]]
-    return Counter(row.stratum for row in settled_elsewhere(audit, drawn))
+    try:
+        return Counter(row.stratum for row in settled_elsewhere(audit, drawn))
+    except InputError:  # an anchor set that is not there yet saves nothing yet; registering says so
+        return Counter()
 
 
 def _widths(sizing: Sizing) -> dict[str, Any]:
