@@ -23,6 +23,7 @@ PAGE = 50
 JOB_WORDS = {
     JobKind.REGISTER: "is being registered",
     JobKind.EXTEND: "is being extended",
+    JobKind.MAKE_ANCHORS: "has its anchors made into a set",
     JobKind.PACKET: "is being packed",
 }
 

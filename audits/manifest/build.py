@@ -115,6 +115,8 @@ def source_of(document: Document, source: Document, defines_cases: bool) -> Sour
         label=roles.get("label"),
         raw=roles.get("raw"),
         score=roles.get("score"),
+        tokens=roles.get("tokens"),
+        cost=roles.get("cost"),
         slices=roles.get("slices", {}),
         partition=roles.get("partition"),
         cluster=roles.get("cluster"),
