@@ -8,6 +8,7 @@ from audits.frames import CellKey, FrameSizes
 from audits.models import Audit
 from audits.plans import sizing_arguments, target_half_width
 from audits.stats.design import FORCED, IDENTICAL
+from audits.stats.outlook import Outlook, plan_outlook
 from audits.stats.pool import Cell as PoolCell
 from audits.stats.pool import Pool
 from audits.stats.projection import Request, initial_allocation
@@ -26,6 +27,17 @@ def first_allocation(audit: Audit, frame: FrameSizes) -> dict[str, int]:
 def first_sizing(audit: Audit, frame: FrameSizes) -> Sizing:
     """The same with what is expected of it. Without a target its widths mean nothing."""
     return plan_sizing(_empty_pool(audit, frame), **_arguments(audit, frame))
+
+
+def first_outlook(audit: Audit, frame: FrameSizes) -> Outlook:
+    """What the plan may come to, under each policy. It has a target."""
+    plan, pool = audit.plan, _empty_pool(audit, frame)
+    return plan_outlook(pool, **_arguments(audit, frame), seed=plan["seed"], budget=plan.get("budget"))
+
+
+def plain_shares(total: int, frame: FrameSizes) -> dict[str, int]:
+    """How a plain random sample of the frame falls on the strata, on average."""
+    return _shared_out(total, frame.strata)
 
 
 def _arguments(audit: Audit, frame: FrameSizes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from audits.manifest.presets import expanded
 from audits.manifest.previews import manifest_text
 from audits.manifest.sources import BY_ROW
 from audits.manifest.text import read_document
-from audits.pages import StratumPlan
+from audits.plan_pages import StratumPlan
 from core.errors import InputError, Problem
 
 ENTRY_ROLES = ("join", "adjudicated")  # those that stand beside `roles`

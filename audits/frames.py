@@ -60,6 +60,13 @@ class FrameSizes:
     def add(self, cell: CellKey, number: int = 1) -> None:
         self.cells[cell] += number
 
+    @property
+    def strata(self) -> Counter[str]:
+        sizes: Counter[str] = Counter()
+        for (stratum, *_), number in self.cells.items():
+            sizes[stratum] += number
+        return sizes
+
     def note_score(self, case_id: str, score: float | None) -> None:
         if score is None:
             self.first_unscored = self.first_unscored or case_id

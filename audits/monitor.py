@@ -1,5 +1,7 @@
 """What the monitor shows, and by what it knows that nothing has changed."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -7,8 +9,18 @@ from django.db.models import Max
 from django.db.models.query import QuerySet
 
 from adjudication.models import Item, ItemState, Lease, Skip
-from audits.exports.wording import POLICIES, conclusion, gain_words, policy_now, remaining_words
-from audits.models import Audit, AuditState, Look, LookChart
+from audits.answers import pace_of
+from audits.exports.wording import (
+    POLICIES,
+    agreement_words,
+    conclusion,
+    finish_words,
+    gain_words,
+    pace_words,
+    policy_now,
+    remaining_words,
+)
+from audits.models import Audit, AuditState, DeskFigures, Look, LookChart
 from audits.overview import PAGE, address, standing_of
 from audits.plans import half_width_of
 from audits.progress import progress_of
@@ -19,6 +31,7 @@ from judges.holdouts import is_sealed
 
 SHOWN = 20
 MARK = 12
+SLICES = 8  # values of slices shown beside a reason code
 
 
 def watch_mark(audit: Audit, now: datetime) -> str:
@@ -27,7 +40,7 @@ def watch_mark(audit: Audit, now: datetime) -> str:
     Whatever is answered, skipped, settled or registered leaves an event; leases leave none, and end by the clock.
     """
     looks = Look.objects.filter(audit=audit).aggregate(last=Max("pk"))["last"]
-    charts = LookChart.objects.filter(look__audit=audit).aggregate(last=Max("pk"))["last"]
+    charts = LookChart.objects.filter(look__audit=audit).aggregate(last=Max("pk"))["last"]  # made with the figures
     event = Event.objects.filter(project=audit.project_id).order_by("-pk").values_list("pk", flat=True).first()
     leases = Lease.objects.filter(item__queue=audit.queue_id, ended_at__isnull=True, expires_at__gt=now).count()
     return text_hash(f"{audit.state} {looks} {charts} {event} {leases}")[:MARK]
@@ -36,7 +49,9 @@ def watch_mark(audit: Audit, now: datetime) -> str:
 def monitor_context(audit: Audit, mark: str, now: datetime) -> dict[str, Any]:
     """All that is shown. The mark was read before: what changes while this is read brings the next fragment."""
     standing, half_width = standing_of(audit), half_width_of(audit)
-    look, chart = standing.look, chart_of(audit)
+    look, chart, progress = standing.look, chart_of(audit), progress_of(audit, now)
+    figures = DeskFigures.objects.filter(look__audit=audit).order_by("-pk").first()
+    worked = pace_of(audit)
     looks = list(looks_listed(audit)[: SHOWN + 1])
     return {
         "audit": audit,
@@ -55,7 +70,12 @@ def monitor_context(audit: Audit, mark: str, now: datetime) -> dict[str, Any]:
         "remaining_words": remaining_words(look.remaining, half_width=half_width) if look else "",
         "chart": chart,
         "chart_url": address("chart", audit, chart.look_id) if chart else "",
-        "progress": progress_of(audit, now),
+        "progress": progress,
+        "pace_words": pace_words(worked),
+        "finish_words": finish_words(worked, look.remaining if look else None, open_cases=progress.open),
+        "figures": figures,
+        "agreement_words": agreement_words(figures.agreement) if figures else "",
+        "reasons": reason_rows(figures.reasons) if figures else [],
         "conflicts": _conflicts(audit),
         "skips": _skips(audit),
         "looks": looks[:SHOWN],
@@ -68,6 +88,31 @@ def chart_of(audit: Audit) -> LookChart | None:
     """The last chart, if there is anything on it, without the image itself."""
     charts = LookChart.objects.filter(look__audit=audit).exclude(svg="").select_related("look")
     return charts.defer("svg", "look__result").order_by("-pk").first()
+
+
+@dataclass(frozen=True)
+class ReasonRow:
+    """How often a code was given, in all and in the values of the slices, the commonest first."""
+
+    code: str
+    owner: str
+    given: int
+    slices: list[tuple[str, int]]
+    more: int
+
+
+def reason_rows(reasons: Sequence[Mapping[str, Any]]) -> list[ReasonRow]:
+    rows = []
+    for one in reasons:
+        counts = [
+            (f"{name}={value or '(none)'}", number)
+            for name, values in one["slices"].items()
+            for value, number in values.items()
+        ]
+        counts.sort(key=lambda count: (-count[1], count[0]))
+        shown, more = counts[:SLICES], len(counts) - SLICES
+        rows.append(ReasonRow(one["code"], one["owner"], one["given"], shown, max(more, 0)))
+    return rows
 
 
 def _conflicts(audit: Audit) -> list[str]:

@@ -9,16 +9,23 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
 from adjudication.models import Item, ItemState
-from audits.exports.wording import KINDS, interval_words, official_words
+from adjudication.selectors import skips_open
+from audits.exports.wording import KINDS, interval_words, official_words, remaining_words, width_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration, SignOff, SignOffKind
 from audits.plans import has_stopped
 from audits.selectors import is_closed
 from audits.services.jobs import OPEN
+from audits.templatetags.figures import labels_used
 from core.models import Project
 from judges.models import ComparisonSummary
 
 PAGE = 50
-JOB_WORDS = {JobKind.REGISTER: "is being registered", JobKind.EXTEND: "is being extended"}
+JOB_WORDS = {
+    JobKind.REGISTER: "is being registered",
+    JobKind.EXTEND: "is being extended",
+    JobKind.MAKE_ANCHORS: "has its anchors made into a set",
+    JobKind.PACKET: "is being packed",
+}
 
 
 @dataclass(frozen=True)
@@ -28,11 +35,13 @@ class Step:
     words: str
     label: str
     url: str
+    yours: bool = False  # nobody but a lead can do it
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one audit stands. `drawn` and `settled` are of the sample."""
+    """Where one audit stands. `drawn` and `settled` are of the sample; `half_width` is the target, `planned` the labels
+    that the plan asked for before any was known."""
 
     audit: Audit
     drawn: int = 0
@@ -42,6 +51,8 @@ class Standing:
     drawable: bool = True
     job: Job | None = None
     change: SignOff | None = None
+    half_width: float | None = None
+    planned: int | None = None
 
     @property
     def kind_words(self) -> str:
@@ -54,6 +65,19 @@ class Standing:
     @property
     def interval_words(self) -> str:
         return interval_words(self.look.result) if self.look else "no look yet"
+
+    @property
+    def width_words(self) -> str:
+        return width_words(self.look.result if self.look else None, half_width=self.half_width)
+
+    @property
+    def labels_words(self) -> str:
+        if self.look is None:
+            needed = self.drawn or self.planned
+            return f"0 labels done, {needed:,} planned." if needed else ""
+        done = labels_used(self.look.result)
+        needed = remaining_words(self.look.remaining, half_width=self.half_width)
+        return f"{done:,} label{'' if done == 1 else 's'} done. {needed}"
 
     @property
     def official_words(self) -> str:
@@ -93,19 +117,19 @@ def next_step(standing: Standing) -> Step:
         words = f"{standing.drawn - standing.settled:,} of {standing.drawn:,} drawn cases are still to be settled."
         return Step(words, "Watch it", address("monitor", audit))
     words = "All drawn cases are settled, and the target is not reached. Draw more cases."
-    return Step(words, "Extend the sample", address("extend", audit))
+    return Step(words, "Extend the sample", address("extend", audit), yours=True)
 
 
 def _draft_step(standing: Standing) -> Step:
     audit = standing.audit
     if not standing.passed:
         words = "A rule of the manifest does not hold. Mend the input, and open it under another migration_id."
-        return Step(words, "See which", address("integrity", audit))
+        return Step(words, "See which", address("integrity", audit), yours=True)
     if not standing.drawable:
         words = "The plan cannot be drawn as it is. Mend the manifest, and open it under another migration_id."
-        return Step(words, "See why", address("plan", audit))
+        return Step(words, "See why", address("plan", audit), yours=True)
     words = "Read the integrity report. Then register the plan: only then is a sample drawn."
-    return Step(words, "Go to the plan", address("plan", audit))
+    return Step(words, "Go to the plan", address("plan", audit), yours=True)
 
 
 def audits_of(project: Project) -> QuerySet[Audit]:
@@ -133,7 +157,7 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
     looks = _last_looks(audits)
     jobs = {job.audit_id: job for job in Job.objects.filter(audit__in=audits, state__in=OPEN)}
     drafts = [audit for audit in audits if audit.state == AuditState.DRAFT]
-    failing, undrawable = _failing(drafts), _undrawable(drafts)
+    failing, sizings = _failing(drafts), _sizings(audits)
     changed = SignOff.objects.filter(audit__in=audits, kind__in=[SignOffKind.CUTOVER, SignOffKind.ROLLBACK])
     changes = {one.audit_id: one for one in changed.select_related("actor").order_by("n")}
     settled = dict(
@@ -148,9 +172,11 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
             settled=settled.get(audit.pk, 0),
             look=looks.get(audit.pk),
             passed=audit.pk not in failing,
-            drawable=audit.pk not in undrawable,
+            drawable=not (audit.pk in sizings and sizings[audit.pk].problems),
             job=jobs.get(audit.pk),
             change=changes.get(audit.pk),
+            half_width=sizings[audit.pk].half_width if audit.pk in sizings else audit.plan["half_width"],
+            planned=sum(row["labels"] for row in sizings[audit.pk].strata) if audit.pk in sizings else None,
         )
         for audit in audits
     ]
@@ -174,6 +200,17 @@ def _failing(drafts: Sequence[Audit]) -> set[int]:
     return {one.comparison.audit.pk for one in summaries.defer("transitions_text") if not one.integrity["passed"]}
 
 
-def _undrawable(drafts: Sequence[Audit]) -> set[int]:
-    sizings = DraftSizing.objects.filter(audit__in=drafts, manifest_hash=F("audit__manifest_hash"))
-    return set(sizings.exclude(problems=[]).values_list("audit", flat=True))
+def _sizings(audits: Sequence[Audit]) -> dict[int, DraftSizing]:
+    sizings = DraftSizing.objects.filter(audit__in=audits, manifest_hash=F("audit__manifest_hash"))
+    return {one.audit_id: one for one in sizings.only("audit", "half_width", "problems", "strata")}
+
+
+def waits_for_lead(project: Project, standings: Sequence[Standing]) -> list[tuple[str, Step]]:
+    """What nobody but a lead can bring on: (audit, step), and what hangs in the project's queues."""
+    waiting = [(one.audit.name, one.next) for one in standings if one.next.yours]
+    passed_on = skips_open(project).values("item").distinct().count()
+    if passed_on:
+        words = f"{passed_on:,} open case{'' if passed_on == 1 else 's'} somebody has passed on."
+        where = reverse("adjudication:skipped", args=[project.name])
+        waiting.append(("", Step(words, "See who and why, or serve them again", where, yours=True)))
+    return waiting

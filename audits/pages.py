@@ -1,7 +1,5 @@
 """What the pages of one audit show, as values ready for their templates."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,16 +8,12 @@ from django.urls import reverse
 
 from adjudication.models import SettlementHow
 from audits.exports.comparison import comparison_tables, integrity_state, integrity_tables, integrity_words
-from audits.exports.report import judge_words, settled_how, side_rows
-from audits.exports.wording import ESTIMANDS, POLICIES, PREDICTORS, SIDES, TARGETS, remaining_words, saving_words
-from audits.models import Audit, AuditState, ChangeChart, DraftSizing, Job, JobKind, JobState
+from audits.exports.report import settled_how, side_rows
+from audits.models import Audit, AuditState, ChangeChart, Job, JobKind, JobState
 from audits.overview import Standing, address, standing_of
-from audits.plans import half_width_of, may_extend, predictor_of, sizing_of
-from audits.progress import progress_of
-from audits.reuse import reused_sources
 from audits.selectors import column_warnings_of, last_look
 from audits.services.jobs import may_cancel
-from audits.services.uploads import preview_paths, refused_path
+from audits.services.uploads import packet_path, preview_paths, refused_path
 from core.errors import Problem
 from core.identity import text_hash
 from core.pages import Link
@@ -40,6 +34,7 @@ TABS = [
     ("Results", "results"),
 ]
 SHOWN_VALUES = 50
+KEPT_SHOWN = 5
 LATE = 5  # seconds after which a job that nobody took says so
 
 
@@ -94,86 +89,6 @@ def transitions_context(audit: Audit) -> dict[str, Any]:
     )
 
 
-@dataclass(frozen=True)
-class StratumPlan:
-    """One row of the plan: `more` is what an extension to the target would add, where that is known."""
-
-    name: str
-    size: int
-    labels: int
-    settled: int = 0
-    needed: int | None = None
-    field: str = ""
-
-    @property
-    def proposed(self) -> int:
-        return max(self.labels, self.needed or 0)
-
-
-def plan_context(audit: Audit) -> dict[str, Any]:
-    sizing = sizing_of(audit)
-    registrations = list(audit.registrations.select_related("actor").order_by("n"))
-    context = audit_context(audit, "plan")
-    rows = _drawn_rows(audit, registrations[-1].labels) if registrations else _sized_rows(sizing)
-    return context | {
-        "rows": rows,
-        "total": sum(row.labels for row in rows),
-        "cases": sum(row.size for row in rows),
-        "estimand_words": ESTIMANDS.get(audit.plan["estimand"], ""),
-        "side_words": SIDES.get(audit.plan["side"] or "", ""),
-        "target_words": TARGETS[audit.plan["target"]],
-        "predictor_words": PREDICTORS[predictor_of(audit.plan)],
-        "policy_words": POLICIES[audit.plan["policy"]],
-        "half_width": half_width_of(audit),
-        "double_review_share": audit.review["double_review_share"],
-        "double_review_slices": list(audit.review.get("double_review_slices", {}).items()),
-        "judges": judge_words(audit.comparison),
-        "reuse_anchors": audit.review.get("reuse_anchors", ""),
-        "reused": reused_sources(audit),
-        "sizing": sizing,
-        "saving_words": saving_words(sizing.without_judge, sizing.saving) if sizing else "",
-        "problems": [Problem(**problem) for problem in sizing.problems] if sizing else [],
-        "may_register": _may_register(context["standing"]),
-        "register_url": address("register", audit),
-        "extend_url": address("extend", audit),
-        "registrations": registrations,
-        "integrity_url": address("integrity", audit),
-    }
-
-
-def _may_register(standing: Standing) -> bool:
-    draft = standing.audit.state == AuditState.DRAFT
-    return draft and standing.passed and standing.drawable and standing.job is None
-
-
-def _sized_rows(sizing: DraftSizing | None) -> list[StratumPlan]:
-    return [StratumPlan(row["name"], row["size"], row["labels"]) for row in sizing.strata] if sizing else []
-
-
-def _drawn_rows(audit: Audit, labels: Mapping[str, int]) -> list[StratumPlan]:
-    strata = audit.strata.order_by("name").values_list("name", "size")
-    return [StratumPlan(name, size, labels.get(name, 0)) for name, size in strata]
-
-
-def extend_context(audit: Audit, now: datetime) -> dict[str, Any]:
-    look = last_look(audit)
-    needed = look.remaining["n"] if look and look.remaining else {}
-    rows = [
-        StratumPlan(one.name, one.size, one.drawn, one.counting, needed.get(one.name), f"labels-{place}")
-        for place, one in enumerate(progress_of(audit, now).strata)
-    ]
-    registered = audit.state == AuditState.REGISTERED
-    drawn = sum(row.labels for row in rows)
-    closed = registered and not may_extend(audit.plan, look.result if look else None, drawn)
-    return audit_context(audit, "plan") | {
-        "rows": rows,
-        "remaining_words": remaining_words(look.remaining, half_width=half_width_of(audit)) if look else "",
-        "closed": closed,
-        "may_extend": registered and not closed,
-        "plan_url": address("plan", audit),
-    }
-
-
 def results_context(audit: Audit) -> dict[str, Any]:
     how, look = settled_how(audit), last_look(audit)
     return audit_context(audit, "results") | {
@@ -192,8 +107,20 @@ def results_context(audit: Audit) -> dict[str, Any]:
         "anchor_sets_url": address("audit-anchors", audit),
         "reviews_csv_url": address("reviews", audit, "csv"),
         "reviews_jsonl_url": address("reviews", audit, "jsonl"),
+        "packet_url": address("packet", audit),
+        "packets": _packets(audit),
         "plan_url": address("plan", audit),
     }
+
+
+def _packets(audit: Audit) -> list[tuple[Job, str]]:
+    """The last packets that are still kept, newest first, and where they are."""
+    made = Job.objects.filter(audit=audit, kind=JobKind.PACKET, state=JobState.DONE).order_by("-pk")[:KEPT_SHOWN]
+    return [
+        (job, reverse("audits:job-packet", args=[audit.project.name, job.pk]))
+        for job in made.select_related("actor")
+        if packet_path(job).is_file()
+    ]
 
 
 TITLES = {
@@ -202,6 +129,7 @@ TITLES = {
     JobKind.EXTEND: "Drawing more cases",
     JobKind.MAKE_ANCHORS: "Making an anchor set",
     JobKind.TAKE_ANCHORS: "Taking in an anchor set",
+    JobKind.PACKET: "Making the handoff packet",
 }
 TARGETS_OF_JOBS = {
     JobKind.INTAKE: "integrity",
@@ -209,6 +137,7 @@ TARGETS_OF_JOBS = {
     JobKind.EXTEND: "monitor",
     JobKind.MAKE_ANCHORS: "audit-anchors",
     JobKind.TAKE_ANCHORS: "anchor-sets",
+    JobKind.PACKET: "results",
 }
 NOTHING_CHANGED = {
     JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
@@ -216,6 +145,7 @@ NOTHING_CHANGED = {
     JobKind.EXTEND: "The sample is as it was.",
     JobKind.MAKE_ANCHORS: "No version was made.",
     JobKind.TAKE_ANCHORS: "Nothing of the file was taken in.",
+    JobKind.PACKET: "No packet was made.",
 }
 
 
@@ -236,6 +166,7 @@ def job_context(job: Job, now: datetime) -> dict[str, Any]:
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
         "new_url": reverse(f"audits:{new}", args=[project]),
         "refused_url": reverse("audits:job-refused", args=[project, job.pk]) if refused_path(job).is_file() else "",
+        "packet_url": reverse("audits:job-packet", args=[project, job.pk]) if packet_path(job).is_file() else "",
         "preview_url": _preview_url(job),
         "title": TITLES[JobKind(job.kind)],
         "nothing_changed": NOTHING_CHANGED[JobKind(job.kind)],

@@ -92,6 +92,10 @@ class Progress:
         return sum(stratum.counting + stratum.waiting for stratum in self.strata)
 
     @property
+    def open(self) -> int:
+        return self.drawn - self.settled
+
+    @property
     def open_reasons(self) -> dict[str, int]:
         """What all open cases of the sample wait for."""
         totals: Counter[str] = Counter()

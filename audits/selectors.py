@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.fields.json import KT
 
-from adjudication.models import ItemState, Label, Queue, Reference, Settlement, SlotKind
+from adjudication.models import ItemState, Label, Queue, Reference, Review, Settlement, SlotKind
 from audits.models import Audit, AuditState, Look
 from audits.outcomes import best_label
 from audits.stats.agreement import Agreement, agreement
@@ -134,8 +134,10 @@ def known_references(audit: Audit) -> dict[int, int]:
 def reviewer_agreement(audit: Audit) -> Agreement:
     """Agreement of independent reviewers on the artifacts that two or more of them labelled; adjudications are
     no independent voices."""
+    answers = Review.objects.filter(item__queue=audit.queue, kind=SlotKind.REVIEW)
+    twice = answers.values("item").annotate(people=Count("author", distinct=True)).filter(people__gte=2)
     labels = Label.objects.filter(
-        review__item__queue=audit.queue,
+        review__item__in=twice.values("item"),
         review__kind=SlotKind.REVIEW,
         review__surplus=False,
         review__withdrawal=None,

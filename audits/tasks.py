@@ -44,12 +44,13 @@ def look_due(*, queue: int, number: int) -> None:
 def job_due(*, job: int) -> None:
     """Somebody asked for work on a page."""
     from audits.services.anchorchecks import anchor_checks_make
-    from audits.services.charts import change_charts_draw
+    from audits.services.charts import change_charts_draw, plan_charts_draw
     from audits.services.working import job_run
 
     job_run(job=job, clock=timezone.now)
     change_charts_draw(now=timezone.now())
     anchor_checks_make(now=timezone.now())
+    plan_charts_draw(now=timezone.now())
 
 
 @shared_task
@@ -68,10 +69,16 @@ def looks_sweep() -> None:
     """Find what a lost message would have started."""
     from audits.selectors import audits_with_due_looks
     from audits.services.anchorchecks import anchor_checks_make
-    from audits.services.charts import audits_without_chart, change_charts_draw, chart_bring_up_to_date
+    from audits.services.charts import (
+        audits_without_chart,
+        change_charts_draw,
+        chart_bring_up_to_date,
+        plan_charts_draw,
+    )
     from audits.services.looks import looks_bring_up_to_date
 
     _each(lambda audit: looks_bring_up_to_date(audit=audit, clock=timezone.now), audits_with_due_looks())
     _each(lambda audit: chart_bring_up_to_date(audit=audit, now=timezone.now()), audits_without_chart())
     change_charts_draw(now=timezone.now())
     anchor_checks_make(now=timezone.now())
+    plan_charts_draw(now=timezone.now())

@@ -22,7 +22,8 @@ FAULTS = (ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
 
 @dataclass
 class SideReport:
-    """One side over all cases: how many have a judgment, and in which state its reading is."""
+    """One side over all cases: how many have a judgment, in which state its reading is, and what those took that say
+    so (`spent`: of each kind the judgments that say it, and their sum)."""
 
     judged: int = 0
     missing: int = 0
@@ -32,6 +33,7 @@ class SideReport:
     unmapped_labels: Counter[str] = field(default_factory=Counter)
     cached: int = 0
     stale_from_cache: int = 0
+    spent: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def add(self, side: SideReading | None) -> None:
         if side is None:
@@ -43,6 +45,10 @@ class SideReport:
         if side.cache == CacheState.CACHED:
             self.cached += 1
             self.stale_from_cache += side.state == ReadingState.STALE
+        for kind, amount in (("tokens", side.tokens), ("cost", side.cost)):
+            if amount is not None:
+                number, total = self.spent.get(kind, (0, 0))
+                self.spent[kind] = (number + 1, total + amount)
         # A stale reading's label was never held against the mapping.
         if side.state in (ReadingState.VALID, ReadingState.UNMAPPED):
             self.raw_labels[side.raw_label] += 1
@@ -60,6 +66,7 @@ class SideReport:
             "labels_mapped": len(self.raw_labels) - len(self.unmapped_labels),
             "cached": self.cached,
             "stale_from_cache": self.stale_from_cache,
+            "spent": {kind: {"judgments": number, "total": total} for kind, (number, total) in self.spent.items()},
         }
 
 

@@ -23,7 +23,7 @@ ELIGIBLE = frozenset({PairState.AGREE, PairState.DISAGREE})
 @dataclass(frozen=True, slots=True)
 class SideReading:
     """One side's reading of a case. `output_agrees` is None where the source recorded nothing; `score` is the judge's
-    finer number, if it gave one."""
+    finer number, `tokens` and `cost` what the response took, where they were recorded."""
 
     state: str
     verdict: str | None
@@ -33,6 +33,8 @@ class SideReading:
     evidence_agrees: bool | None
     score: float | None = None
     cache: str = CacheState.UNRECORDED
+    tokens: int | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True)

@@ -100,15 +100,17 @@ def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
         "artifact__evidence_hash",
         "score",
         "cache",
+        "tokens",
+        "cost",
     )
     alike = cache(SideReading)  # most cases of a page are read like another one
     return {
         case: (
-            alike(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), score, cached),
+            alike(state, verdict, raw_label, provenance, _agrees(seen_out, out), _agrees(seen_ev, ev), *recorded),
             out,
             ev,
         )
-        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, score, cached in rows.iterator()
+        for case, state, verdict, raw_label, provenance, seen_out, out, seen_ev, ev, *recorded in rows.iterator()
     }
 
 

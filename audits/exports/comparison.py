@@ -95,6 +95,37 @@ def _most(found: Mapping[str, Any], most: int, size: Any) -> list[tuple[str, Any
     return sorted(found.items(), key=lambda one: -size(one[1]))[:most]
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What the judgments of each side took, as far as it was recorded: how many say so, and their sum."""
+
+    kind: str
+    old: Mapping[str, float]
+    new: Mapping[str, float]
+
+    @property
+    def old_each(self) -> float | None:
+        return _each(self.old)
+
+    @property
+    def new_each(self) -> float | None:
+        return _each(self.new)
+
+    @property
+    def words(self) -> str:
+        """The change per judgment: whole runs may differ in how many judgments say what they took."""
+        old, new = self.old_each, self.new_each
+        if old is None or new is None:
+            return "one side does not say"
+        if not old:
+            return "the old side took none"
+        return f"{new / old:.2f} times the old side's"
+
+
+def _each(spent: Mapping[str, float]) -> float | None:
+    return spent["total"] / spent["judgments"] if spent["judgments"] else None
+
+
 def integrity_warnings(integrity: dict[str, Any], columns: Sequence[str] = ()) -> list[str]:
     """What no rule of the manifest forbids, and a reader has to know before any rate; `columns` are the warnings
     about columns of label files."""
@@ -134,6 +165,7 @@ def integrity_tables(
     tests = {one["slice"]: one for one in integrity["missing_by_slice"]}
     return {
         "warnings": integrity_warnings(integrity, columns),
+        "spent": spent_rows(integrity),
         "slice_faults": [
             {"name": name, "values": _most(found, values, _faults), "all": len(found), "test": tests[name]}
             for name, found in integrity["slices"].items()
@@ -145,6 +177,16 @@ def integrity_tables(
             if len(report["runs"]) > 1
         ],
     }
+
+
+def spent_rows(integrity: dict[str, Any]) -> list[Spent]:
+    """What each side took, of the kinds that one of them recorded. Reports of earlier versions say nothing of it."""
+    sides = [integrity[side].get("spent", {}) for side in ("old", "new")]
+    return [
+        Spent(kind, *(found.get(kind, {"judgments": 0, "total": 0.0}) for found in sides))
+        for kind in ("tokens", "cost")
+        if any(kind in found for found in sides)
+    ]
 
 
 def _faults(counts: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 
 from adjudication.models import Review
 from audits.diagnoses import DiagnosisCounts, diagnosis_counts
-from audits.exports.charts import CHANGES_TITLE, CHART_TITLE, change_chart, evenly, width_curve
+from audits.exports.charts import CHANGES_TITLE, CHART_TITLE, change_chart, evenly, looks_drawn, width_curve
 from audits.exports.comparison import change_rows, comparison_tables
 from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import (
@@ -104,7 +104,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
     data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
     if chart is None:
-        chart = width_curve(list(looks_listed(audit).reverse()), half_width=half_width, title=CHART_TITLE)
+        chart = width_curve(looks_drawn(audit), half_width=half_width, remaining=data["remaining"], title=CHART_TITLE)
         changes_chart = change_chart(change_rows(data["transitions"], data["stability"]))
     tables = comparison_tables(
         data["integrity"], data["transitions"], data["stability"], most=MOST_ROWS, columns=data["column_warnings"]

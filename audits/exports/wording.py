@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from audits.templatetags.figures import in_points, labels_used, percent, points, signed_points
+from audits.templatetags.figures import in_points, labels_used, percent, points, ratio, signed_points
 
 if TYPE_CHECKING:
     from audits.models import SignOff
+    from audits.stats.pace import Pace
 
 POLICIES = {
     "planned": "planned: valid only at the planned stop",
@@ -146,9 +147,73 @@ def remaining_words(remaining: dict[str, Any] | None, *, half_width: float | Non
     return f"About {remaining['total_more']:,} more labels ({least:,} to {most:,}) reach {goal}."
 
 
+def width_words(result: dict[str, Any] | None, *, half_width: float | None) -> str:
+    """The width that is reached against the one that is wanted."""
+    target = "no target width" if half_width is None else f"target ±{points(half_width)} points"
+    if result is None or result["interval"] is None:
+        return f"No interval yet, {target}."
+    return f"±{points(result['interval']['half_width'])} points now, {target}."
+
+
+def pace_words(pace: "Pace") -> str:
+    """How fast labels come, by the rule of `audits.stats.pace`."""
+    if pace.per_hour is None or pace.low is None or pace.high is None:
+        return f"Pace: too few labels from the desk to tell ({pace.reason})."
+    rates = f"{pace.per_hour:.0f} labels an hour of work ({pace.low:.0f} to {pace.high:.0f})"
+    return (
+        f"Pace: {rates}, from the last {pace.labels:,} over {pace.hours:.1f} hours, breaks above 30 minutes left out."
+    )
+
+
+def finish_words(pace: "Pace", remaining: dict[str, Any] | None, *, open_cases: int) -> str:
+    """How long the target, or the drawn cases where nothing else is known, will take at this pace."""
+    if remaining is not None and remaining["state"] == "ok":
+        least, most, what = remaining["least"], remaining["most"], "The labels that the target still needs"
+    elif remaining is None or remaining["state"] == "cannot tell yet":
+        least, most, what = open_cases, open_cases, "The drawn cases that are open"
+    else:
+        return ""
+    hours = pace.hours_for(least, most)
+    if hours is None or not most:
+        return ""
+    return f"{what} take about {hours[0]:.1f} to {hours[1]:.1f} hours of work at this pace."
+
+
+def agreement_words(agreement: dict[str, Any]) -> str:
+    """Raw agreement and alpha of the reviewers, with n; or why there is none."""
+    on = f"on {agreement['cases']:,} artifacts with {agreement['reviews']:,} labels"
+    said = [f"raw agreement {percent(agreement['raw'])}"] if agreement["raw"] is not None else []
+    if agreement["alpha"] is not None:
+        said.append(f"Krippendorff's alpha {ratio(agreement['alpha'])}")
+    reason = f"; {agreement['reason']}" if agreement["reason"] else ""
+    if not said:
+        return f"No agreement of reviewers yet: {agreement['reason']}."
+    return f"Reviewers who labelled the same artifact: {', '.join(said)}, {on}{reason}."
+
+
 def saving_words(without_judge: int | None, saving: float | None) -> str:
     """What the verdicts save in labels, as far as the plan can know."""
     if without_judge is None or saving is None:
         return ""
     plain = f"A plain random sample, without the judges' verdicts, would need {without_judge:,} labels for this width"
     return f"{plain}: the plan saves {percent(saving)}." if saving > 0 else f"{plain}: the plan saves nothing."
+
+
+def reuse_words(reused: int, total: int, *, wanted: bool) -> str:
+    """How many labels are saved by those that are there already, or would be if the plan took them."""
+    if not reused:
+        return ""
+    if wanted:
+        there = f"Labels that are there already settle {reused:,} of the {total:,} cases"
+        return f"{there}: {total - reused:,} labels are left to give."
+    there = f"Earlier audits under this rubric have settled {reused:,} of the {total:,} cases"
+    return f"{there}. With review.reuse_references in the manifest, {total - reused:,} labels would be left to give."
+
+
+def budget_words(budget: int, outlook: dict[str, Any], *, half_width: float) -> str:
+    """The chance that the budget's labels reach the target."""
+    if budget < outlook["fewest"]:
+        return f"The budget of {budget:,} labels is below the {outlook['fewest']:,} that this plan draws at least."
+    # Past its end the pool is settled whole, which reaches every width.
+    chance = next((point["chance"] for point in outlook["curve"] if point["labels"] == budget), 1.0)
+    return f"The chance that the budget of {budget:,} labels reaches ±{points(half_width)} points is {percent(chance)}."

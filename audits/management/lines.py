@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audits.diagnoses import CaseDiagnosis
-from audits.exports.comparison import floor_words, integrity_warnings, stability_changes
+from audits.exports.comparison import floor_words, integrity_warnings, spent_rows, stability_changes
+from audits.templatetags.figures import amount
 from core.errors import shortened
 from judges.diagnosis import PairDiagnosis
 
@@ -32,6 +33,9 @@ def integrity_lines(
         for run in further[1:]:
             states = ", ".join(f"{number} {state}" for state, number in run["states"].items() if number)
             lines.append(f"  {side} {run['name']}, {run['role']}: {run['judged']} judged; {states}")
+    for spent in spent_rows(report):
+        each = f"{amount(spent.old_each)} old, {amount(spent.new_each)} new"
+        lines.append(f"  {spent.kind} for each judgment: {each}; the new side takes {spent.words}")
     lines += _rows_and_slices(report)
     lines += [f"  WARNING {warning}" for warning in integrity_warnings(report, columns)]
     lines += [f"  NOT MET {failure}" for failure in report["failures"]]

@@ -115,6 +115,8 @@ def source_of(document: Document, source: Document, defines_cases: bool) -> Sour
         label=roles.get("label"),
         raw=roles.get("raw"),
         score=roles.get("score"),
+        tokens=roles.get("tokens"),
+        cost=roles.get("cost"),
         slices=roles.get("slices", {}),
         partition=roles.get("partition"),
         cluster=roles.get("cluster"),
@@ -234,6 +236,7 @@ def _plan(plan: Document) -> PlanSpec:
         allocation={group: int(text) if text.isdigit() else text for group, text in allocation.items()},
         agree_minimum=agree_minimum,
         predictor=plan.get("predictor", "cells"),
+        budget=int(plan["budget"]) if "budget" in plan else None,
     )
 
 

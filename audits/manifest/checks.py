@@ -227,6 +227,9 @@ def _target_width(document: Document) -> Iterator[Problem]:
     plan = mapping_at(document, "plan")
     if "half_width" in plan:
         return
+    if "budget" in plan and "detectable_difference" not in plan:
+        what = "missing; a budget of labels is held to what they should reach"
+        yield Problem(what, key="plan.half_width", allowed="half_width, or detectable_difference")
     if plan.get("policy") in ("monitored", "anytime"):
         yield Problem(f"missing; the policy {plan['policy']} needs it", key="plan.half_width", allowed="such as 0.05")
     elif "detectable_difference" not in plan:

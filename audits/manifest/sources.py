@@ -21,7 +21,7 @@ ENDINGS: dict[str, Format] = {
     "eval": "eval",
 }
 CASE_ROLES = ("case_id", "input", "slices", "partition", "cluster")
-JUDGMENT_ROLES = ("label", "raw", "score", "provenance", "judge_version")
+JUDGMENT_ROLES = ("label", "raw", "score", "tokens", "cost", "provenance", "judge_version")
 
 
 def source_problems(document: Document) -> Iterator[Problem]:

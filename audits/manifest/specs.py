@@ -39,7 +39,7 @@ class ReviewSpec:
 @dataclass(frozen=True)
 class PlanSpec:
     """`allocation` says, for the groups `disagree`, `agree` and `identical`, how many labels: by target, all, or so
-    many. `identical` are byte-identical pairs of an upgrade."""
+    many. `identical` are byte-identical pairs of an upgrade. `budget` is how many labels can be had."""
 
     estimand: str
     target: Literal["pool", "traffic"]
@@ -56,6 +56,7 @@ class PlanSpec:
     allocation: Mapping[str, Allocation] = field(default_factory=dict)
     agree_minimum: int = 30
     predictor: Literal["cells", "score"] = "cells"
+    budget: int | None = None
 
 
 @dataclass(frozen=True)

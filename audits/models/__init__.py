@@ -3,7 +3,7 @@ from audits.models.audits import Audit, AuditState, Cell, Draw, Frame, Registrat
 from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
-from audits.models.prepared import ChangeChart, ColumnCheck, DraftSizing, LookChart
+from audits.models.prepared import ChangeChart, ColumnCheck, DeskFigures, DraftSizing, LookChart, PlanChart
 from audits.models.signoffs import SignOff, SignOffKind
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Cell",
     "ChangeChart",
     "ColumnCheck",
+    "DeskFigures",
     "Diagnosis",
     "DiagnosisKind",
     "DraftSizing",
@@ -25,6 +26,7 @@ __all__ = [
     "JobState",
     "Look",
     "LookChart",
+    "PlanChart",
     "Registration",
     "Reuse",
     "SignOff",

@@ -2,6 +2,7 @@ from django.db import models
 from django.db.models import Q
 
 from adjudication.models import Item, Queue
+from core.identity import value_hash
 from core.models import Author, Project
 from core.records import AppendOnly, FixedFields
 from judges.models import Case, Comparison, Rubric
@@ -79,6 +80,10 @@ class Registration(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.audit}, registration {self.n}"
+
+    @property
+    def plan_hash(self) -> str:
+        return value_hash(self.plan)
 
 
 class StratumKind(models.TextChoices):

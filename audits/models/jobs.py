@@ -11,6 +11,7 @@ class JobKind(models.TextChoices):
     EXTEND = "extend"
     MAKE_ANCHORS = "anchors"
     TAKE_ANCHORS = "anchors in"  # from a file
+    PACKET = "packet"
 
 
 class JobState(models.TextChoices):

@@ -9,8 +9,10 @@ class DraftSizing(AppendOnly):
     """What a draft's plan asks for, computed when the audit is opened: the plan page must not count pairs.
     A draft follows its manifest, so there is one for each manifest that it had.
 
-    `strata` lists {name, size, labels} in order; the widths and `saving` are null for a plan without a target,
-    and all is empty where `problems` says why the plan cannot be drawn.
+    `strata` lists {name, size, labels, reused} in order, `reused` being those of the labels that references of earlier
+    audits would settle; the widths, `saving` and `outlook` are null for a plan without a target, and all is empty where
+    `problems` says why the plan cannot be drawn. `outlook` holds what each policy needs, the curve, the chances, and
+    the difference that the target detects (`audits.services.sizing`).
     """
 
     audit = models.ForeignKey(Audit, models.PROTECT, related_name="sizings")
@@ -20,6 +22,7 @@ class DraftSizing(AppendOnly):
     projected = models.FloatField(null=True)  # half-width expected at these labels
     without_judge = models.PositiveIntegerField(null=True)
     saving = models.FloatField(null=True)
+    outlook = models.JSONField(null=True)
     problems = models.JSONField(default=list)
     code_version = models.CharField(max_length=40)
 
@@ -61,6 +64,38 @@ class LookChart(models.Model):
 
     def __str__(self) -> str:
         return f"chart at {self.look}"
+
+
+class DeskFigures(models.Model):
+    """What the desk's answers come to, counted by the worker after a look: no page counts answers.
+
+    A cache, which can be made again: only the last look of an audit keeps one. `agreement` is that of independent
+    reviewers, `reasons` lists each desk code with its owner, how often it was given, and how often in each slice,
+    `reviewers` each person's answers with their active seconds.
+    """
+
+    look = models.OneToOneField(Look, models.CASCADE, related_name="figures")
+    agreement = models.JSONField()
+    reasons = models.JSONField()
+    reviewers = models.JSONField()
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"answers at {self.look}"
+
+
+class PlanChart(models.Model):
+    """The chart of width against labels of a plan, drawn by the worker: no page draws.
+
+    A cache, which can be made again from the sizing.
+    """
+
+    sizing = models.OneToOneField(DraftSizing, models.CASCADE, related_name="chart")
+    svg = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"chart of {self.sizing}"
 
 
 class ChangeChart(models.Model):

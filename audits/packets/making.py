@@ -46,14 +46,17 @@ from core.models import Author
 from core.version import VERSION
 from judges.holdouts import require_open
 from judges.models import Artifact, Comparison, Reader, Run
+from judges.progress import Progress, silent
 from judges.selectors import pairs_of
 from judges.summaries import summary_of
 
 CHUNK = 2000
 
 
-def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> dict[str, Any]:
-    """Write the packet to a file; how many rows each table has comes back."""
+def packet_write(
+    *, audit: Audit, path: Path, actor: Author, now: datetime, progress: Progress = silent
+) -> dict[str, Any]:
+    """Write the packet to a file; how many rows each table has comes back. `progress` is told of every row."""
     require_registered(audit)
     require_open(audit.comparison)
     summary, comparison = summary_of(audit.comparison), audit.comparison
@@ -66,6 +69,9 @@ def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> d
         DIAGNOSES: record_lines("csv", DiagnosisLine, _diagnoses(audit)),
         ANCHORS_CSV: anchor_lines(audit, "csv"),
     }
+    cases = comparison.case_set.cases.filter(partition=comparison.partition).count()
+    expected = dict.fromkeys((CASES, PAIRS), cases + 1)  # the header is a line too
+    rows: dict[str, int] = {}
     with ArchiveWriter(path) as archive:
         archive.add(FACTS, [report_json(_facts(audit, actor, now))])
         archive.add(MANIFEST, [audit.manifest])
@@ -73,9 +79,10 @@ def packet_write(*, audit: Audit, path: Path, actor: Author, now: datetime) -> d
         archive.add(INTEGRITY, [report_json(summary.integrity)])
         archive.add(TRANSITIONS, [report_json(summary.transitions)])
         archive.add(STABILITY, [report_json(summary.stability)])
-        rows = {name: archive.add(name, lines) - 1 for name, lines in tables.items()}
-        rows[LOOKS] = archive.add(LOOKS, _looks(audit))
-        archive.add(ANCHORS_JSONL, anchor_lines(audit, "jsonl"))
+        for name, lines in tables.items():
+            rows[name] = archive.add(name, progress(name, iter(lines), expected.get(name))) - 1
+        rows[LOOKS] = archive.add(LOOKS, progress(LOOKS, _looks(audit)))
+        archive.add(ANCHORS_JSONL, progress(ANCHORS_JSONL, anchor_lines(audit, "jsonl")))
         archive.add(REPORT_JSON, [report_json(report_data(audit, now))])
         archive.add(REPORT_HTML, [report_html(audit, now)])
     return {"file": str(path), "bytes": path.stat().st_size, "rows": rows}

@@ -9,7 +9,18 @@ from judges.models import ReadingState
 from judges.pairing import Pair, PairState, SideReading
 
 SIDES = ("old", "new")
-READING = ("state", "verdict", "raw_label", "provenance", "output_agrees", "evidence_agrees", "score", "cache")
+READING = (
+    "state",
+    "verdict",
+    "raw_label",
+    "provenance",
+    "output_agrees",
+    "evidence_agrees",
+    "score",
+    "cache",
+    "tokens",
+    "cost",
+)
 PAIR_COLUMNS = (
     "case_id",
     "case_version",
@@ -33,8 +44,13 @@ def _reading_cells(reading: SideReading | None) -> list[str]:
     if reading is None:
         return [""] * len(READING)
     marks = [MARKS[reading.output_agrees], MARKS[reading.evidence_agrees]]
-    score = "" if reading.score is None else repr(reading.score)
-    return [reading.state, reading.verdict or "", reading.raw_label, reading.provenance, *marks, score, reading.cache]
+    score, tokens, cost = (_written(number) for number in (reading.score, reading.tokens, reading.cost))
+    stated = [reading.state, reading.verdict or "", reading.raw_label, reading.provenance]
+    return [*stated, *marks, score, reading.cache, tokens, cost]
+
+
+def _written(number: float | None) -> str:
+    return "" if number is None else repr(number)
 
 
 def pair_of(cells: Mapping[str, str]) -> Pair:
@@ -52,11 +68,13 @@ def pair_of(cells: Mapping[str, str]) -> Pair:
 
 
 def _reading(cells: Mapping[str, str], side: str) -> SideReading | None:
-    state, verdict, raw_label, provenance, output, evidence, score, cache = (
+    state, verdict, raw_label, provenance, output, evidence, score, cache, tokens, cost = (
         cells[f"{side}_{name}"] for name in READING
     )
     if not state:
         return None
     found = verdict if state == ReadingState.VALID else None
-    number = float(score) if score else None
-    return SideReading(state, found, raw_label, provenance, MARKED[output], MARKED[evidence], number, cache)
+    number, spent = float(score) if score else None, float(cost) if cost else None
+    marks = MARKED[output], MARKED[evidence]
+    took = int(tokens) if tokens else None
+    return SideReading(state, found, raw_label, provenance, *marks, number, cache, took, spent)

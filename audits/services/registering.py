@@ -19,7 +19,7 @@ from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Re
 from audits.plans import estimate_arguments, frame_plan, target_half_width
 from audits.reuse import known_labels
 from audits.samples import extended_sample
-from audits.selectors import require_registered
+from audits.selectors import known_references, require_registered
 from audits.stats.design import FORCED, double_reviewed, serving_order
 from audits.stats.estimate import MIN_LABELS
 from audits.stats.remaining import remaining_audit
@@ -217,6 +217,21 @@ def artifacts_of(audit: Audit, cases: Sequence[int]) -> dict[int, tuple[int, ...
             found.setdefault(case, {})[system] = pk
     whole = [case for case in cases if len(found.get(case, {})) == len(systems)]
     return {case: tuple(found[case][system] for system in systems) for case in whole}
+
+
+def known_elsewhere(audit: Audit) -> bool:
+    """Whether any label may be there that nobody would have to be asked for."""
+    return bool(audit.review.get("reuse_anchors") or known_references(audit))
+
+
+def settled_elsewhere(audit: Audit, rows: Sequence[FrameRow]) -> list[FrameRow]:
+    """The cases of these that labels settle which the plan reuses, or would if it took references of other audits."""
+    cases = _cases(audit, rows)
+    artifacts = artifacts_of(audit, cases)
+    wanted = [artifact for case in cases for artifact in artifacts[case]]
+    reuses = audit.review["reuse_references"] or audit.review.get("reuse_anchors")
+    known = known_labels(audit, wanted) if reuses else known_references(audit)
+    return [row for case, row in zip(cases, rows, strict=True) if all(one in known for one in artifacts[case])]
 
 
 def _reuse_references(

@@ -3,7 +3,7 @@
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +22,7 @@ MANIFEST = "manifest.yaml"
 PREVIEW = "-preview-"  # between the project's number and a random name
 PREVIEW_KEPT = 24 * 60 * 60  # seconds
 PREVIEW_NAME = re.compile(r"[0-9]+-preview-[A-Za-z0-9_-]{20,}")
-REFUSED_KEPT = 30 * 24 * 60 * 60  # seconds
+KEPT = 30 * 24 * 60 * 60  # seconds
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
@@ -117,10 +117,33 @@ def refused_keep(*, job: Job, lines: Iterable[str], now: datetime) -> None:
     """Keep the list of the rows that an intake left out, for who asked for it; those of earlier months go."""
     path = refused_path(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for earlier in path.parent.glob("*.csv"):
-        if now.timestamp() - earlier.stat().st_mtime > REFUSED_KEPT:
-            earlier.unlink(missing_ok=True)
+    _let_go_of_old(path.parent, now)
     lines_write(path, "csv", lines)
+
+
+def packet_path(job: Job) -> Path:
+    """Where the packet of a job is kept, once it is whole."""
+    root: Path = settings.VAR_DIR / "packets"
+    return root / f"{job.pk}.zip"
+
+
+def packet_keep(*, job: Job, write: Callable[[Path], object], now: datetime) -> None:
+    """Keep what `write` makes, in one move when it is whole; those of earlier months go."""
+    path = packet_path(job)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _let_go_of_old(path.parent, now)
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        write(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _let_go_of_old(folder: Path, now: datetime) -> None:
+    for earlier in folder.iterdir():
+        if now.timestamp() - earlier.stat().st_mtime > KEPT:
+            earlier.unlink(missing_ok=True)
 
 
 def refused_path(job: Job) -> Path:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 from django.db import InterfaceError, OperationalError
 
@@ -10,6 +11,7 @@ from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
 from audits.models import Audit, Job, JobKind
+from audits.packets.making import packet_write
 from audits.services.anchorsets import anchor_set_make, anchor_set_take
 from audits.services.jobs import (
     ATTEMPTS,
@@ -24,7 +26,7 @@ from audits.services.jobs import (
 )
 from audits.services.opening import audit_open
 from audits.services.registering import audit_extend, audit_register
-from audits.services.uploads import refused_keep, upload_folder, upload_let_go
+from audits.services.uploads import packet_keep, refused_keep, upload_folder, upload_let_go
 from core.errors import InputError
 from core.pulse import pulse
 
@@ -104,10 +106,22 @@ def _take_anchors(job: Job, clock: Clock) -> None:
     anchor_set_take(path=path, card=card, actor=job.actor, now=clock(), progress=JobProgress(job))
 
 
+def _packet(job: Job, clock: Clock) -> Audit:
+    audit, now, progress = job.audit, clock(), JobProgress(job)
+    assert audit is not None
+
+    def write(path: Path) -> None:
+        packet_write(audit=audit, path=path, actor=job.actor, now=now, progress=progress)
+
+    packet_keep(job=job, write=write, now=now)
+    return audit
+
+
 WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.INTAKE: _intake,
     JobKind.REGISTER: _register,
     JobKind.EXTEND: _extend,
     JobKind.MAKE_ANCHORS: _make_anchors,
     JobKind.TAKE_ANCHORS: _take_anchors,
+    JobKind.PACKET: _packet,
 }

@@ -58,8 +58,8 @@ def agreement(
     Notes
     -----
     alpha = 1 - observed / expected disagreement, both from the coincidence matrix. It is undefined when no case has two
-    labels, and when only one label was ever used: then no disagreement was possible and 1.0 would claim agreement
-    that was never tested.
+    labels, when only one has, and when only one label was ever used: then no disagreement was possible and 1.0 would
+    claim agreement that was never tested.
 
     References
     ----------
@@ -76,6 +76,8 @@ def agreement(
     coincidences = _coincidences(units)
     totals = _totals(coincidences)
     raw = sum(value for (one, other), value in coincidences.items() if one == other) / count
+    if len(units) == 1:
+        return Agreement(raw, None, metric, 1, count, "one case alone does not tell agreement from chance")
     if len(totals) == 1:
         return Agreement(raw, None, metric, len(units), count, "only one label was used: no disagreement was possible")
     distance = _distance(metric, totals, scale)

@@ -11,7 +11,7 @@ from audits.stats.checks import checked_choice, checked_level, checked_width
 from audits.stats.intervals import z_value
 
 Policy = Literal["planned", "monitored", "anytime"]
-POLICIES = ("planned", "monitored", "anytime")
+POLICIES: tuple[Policy, ...] = ("planned", "monitored", "anytime")
 
 
 @dataclass(frozen=True)

@@ -119,22 +119,18 @@ class Projector:
         self.expected, self.bound = list(expected), list(bound)
         self.size = sum(one.group.size for one in expected)
         self.half_width, self.level, self.policy, self.exact = checked_width(half_width), level, policy, exact
+        self.traffic = traffic
         self.mean = sum(one.group.size * one.mean for one in expected) / self.size
         self.least, self.most = (pick(value for one in expected for value in one.group.values) for pick in (min, max))
-        self.future = self._future_variance() / self.size if traffic else 0.0
+        self.future = self.spread() / self.size if traffic else 0.0
         self._stratum_sizes: dict[str, int] = {}
         for one in expected:
             name = one.group.stratum
             self._stratum_sizes[name] = self._stratum_sizes.get(name, 0) + one.group.size
 
-    def _future_variance(self) -> float:
+    def spread(self) -> float:
+        """S_y^2 of a case of the pool, whatever its group."""
         return sum(one.group.size * (one.variance + (one.mean - self.mean) ** 2) for one in self.expected) / self.size
-
-    def _labels(self, one: Expected, n: Mapping[str, int]) -> float:
-        """Labels of a group when its stratum has n: its share of the stratum's."""
-        name = one.group.stratum
-        whole = self._stratum_sizes[name]
-        return float(one.group.size) if n[name] >= whole else n[name] * one.group.size / whole
 
     def _score(self, n: Mapping[str, int], z: float) -> Interval:
         """The sides of the score interval, around 0."""
@@ -143,7 +139,7 @@ class Projector:
 
     def _sides(self, basis: Sequence[Expected], n: Mapping[str, int], z: float) -> Interval:
         parts = [
-            Part(one.group.size / self.size, one.mean, one.limits(self._labels(one, n), z))
+            Part(one.group.size / self.size, one.mean, one.limits(self.labels_in(one, n), z))
             for one in basis
             if not one.group.known
         ]
@@ -151,9 +147,9 @@ class Projector:
 
     def _shown(self, n: Mapping[str, int], multiplier: float) -> float:
         """Half-width of the interval under a multiplier, as `Combined.watched` would show it."""
-        open_ones = [one for one in self.expected if not one.group.known and self._labels(one, n) < one.group.size]
+        open_ones = [one for one in self.expected if not one.group.known and self.labels_in(one, n) < one.group.size]
         if self.exact and len(open_ones) == 1 and len(open_ones[0].group.values) == 2:
-            return self._exact(open_ones[0], int(self._labels(open_ones[0], n)), multiplier)
+            return self._exact(open_ones[0], int(self.labels_in(open_ones[0], n)), multiplier)
         if any(one.numeric for one in self.expected):
             return self._score(n, multiplier).half_width
         z = z_value(self.level)
@@ -178,6 +174,20 @@ class Projector:
         # Under `monitored` the look is final when t reaches 1, whatever the exact interval's last step.
         reached = now.final if self.policy == "monitored" else shown <= self.half_width
         return Projection(fixed, shown, reached)
+
+    def reaches(self, n: Mapping[str, int]) -> bool:
+        """Whether the target is met at `n`; under `monitored` without the exact interval, which has no say in it."""
+        if self.policy != "monitored":
+            return self.at(n).reached
+        z = z_value(self.level)
+        variance = (self._score(n, z).half_width / z) ** 2
+        return look(self.policy, variance, level=self.level, half_width=self.half_width).final
+
+    def labels_in(self, one: Expected, n: Mapping[str, int]) -> float:
+        """Labels of a group when its stratum has n: its share of the stratum's."""
+        name = one.group.stratum
+        whole = self._stratum_sizes[name]
+        return float(one.group.size) if n[name] >= whole else n[name] * one.group.size / whole
 
     def reaching(self, order: GreedyOrder) -> tuple[int, Projection]:
         """The fewest further labels of a greedy order that reach the target, and the projection there.
@@ -310,6 +320,45 @@ def initial_allocation(
     InputError
         A request for an unknown stratum, for more cases than there are, or a width out of reach.
     """
+    order, projector = plan_basis(
+        pool,
+        estimand=estimand,
+        side=side,
+        half_width=half_width,
+        level=level,
+        policy=policy,
+        target=target,
+        requests=requests,
+        agree_minimum=agree_minimum,
+        min_labels=min_labels,
+        assumed=assumed,
+        costs=costs,
+        exact=exact,
+    )
+    steps, _ = projector.reaching(order)
+    return dict(order.allocation(steps).n)
+
+
+def plan_basis(
+    pool: Pool,
+    *,
+    estimand: str,
+    side: Side | None = None,
+    half_width: float,
+    level: float = 0.95,
+    policy: Policy = "planned",
+    target: Literal["pool", "traffic"] = "pool",
+    requests: Mapping[str, Request] | None = None,
+    agree_minimum: int = AGREE_MINIMUM,
+    min_labels: int = MIN_LABELS,
+    assumed: Mapping[str, float] | None = None,
+    costs: Mapping[str, float] | None = None,
+    exact: bool = True,
+) -> tuple[GreedyOrder, Projector]:
+    """In which order a plan's labels are given to its strata, from the fewest on, and what its interval would be.
+
+    Parameters and errors are those of `initial_allocation`. The order is the same for every policy and width.
+    """
     spec = estimand_for(pool, estimand, side)
     assumed, costs = assumed or {}, costs or {}
     if target == "traffic":
@@ -329,8 +378,7 @@ def initial_allocation(
         traffic=target == "traffic",
         exact=exact and spec.exact,
     )
-    steps, _ = projector.reaching(order)
-    return dict(order.allocation(steps).n)
+    return order, projector
 
 
 def _fixed(demand: Demand) -> Demand:

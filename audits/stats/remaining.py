@@ -227,11 +227,9 @@ class _Plan:
 
     def without_judge(self, expected: Sequence[Expected]) -> int:
         """A plain random sample of the pool for the same width, nothing known from verdicts."""
-        size = sum(one.group.size for one in expected)
-        mean = sum(one.group.size * one.mean for one in expected) / size
-        variance = sum(one.group.size * (one.variance + (one.mean - mean) ** 2) for one in expected) / size
+        pool = self.projector(expected)
         target = variance_at_width(self.policy, level=self.level, half_width=self.half_width)
-        return math.ceil(simple_pool_size(size, variance, target))
+        return math.ceil(simple_pool_size(pool.size, pool.spread(), target))
 
     def saving(self, expected: Sequence[Expected], totals: Mapping[str, int]) -> float:
         used = {one.group.stratum for one in expected if not one.group.known}

@@ -62,6 +62,14 @@ def target_variance(
     return (checked_width(difference, "detectable_difference") / reach) ** 2
 
 
+def detected_difference(*, half_width: float, power: float = 0.8, level: float = 0.95) -> float:
+    """The difference that a fixed-n interval of this half-width detects: w (z_{1-a/2} + z_{1-b}) / z_{1-a/2}."""
+    if not 0 < power < 1:
+        raise refused("the power is out of range", key="power", value=power, allowed="between 0 and 1")
+    z = z_value(checked_level(level))
+    return checked_width(half_width) * (z + float(ndtri(power))) / z
+
+
 def simple_pool_size(size: int, variance: float, target: float, *, correlation: float = 0.0) -> float:
     """Labels for a simple random sample of one pool, as a real number to be rounded up.
 

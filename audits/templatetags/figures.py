@@ -45,6 +45,14 @@ def ratio(value: float | None) -> str:
 
 
 @register.filter
+def amount(value: float | None) -> str:
+    """Tokens or a cost, to four digits: 0.00214 is `0.00214`, 1234.5 is `1,234`."""
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+@register.filter
 def in_points(value: float | None, estimand: str) -> str:
     """Percentage points, signed where the estimand is a difference: a rate has no sign."""
     return signed_points(value) if estimand.endswith("_difference") else points(value)

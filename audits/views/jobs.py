@@ -5,11 +5,12 @@ from pathlib import Path
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_POST
 
 from audits.models import Job, JobState
 from audits.pages import job_context
-from audits.services.uploads import intake_cancel, refused_path
+from audits.services.uploads import intake_cancel, packet_path, refused_path
 from audits.views.access import for_leads
 from core.access import ProjectRequest
 from core.errors import Refused
@@ -31,7 +32,7 @@ def job_live(request: ProjectRequest, number: int) -> HttpResponse:
     if request.GET.get("seen") == context["mark"]:
         return HttpResponse(status=204)
     answer = render(request, "audits/_job.html", context)
-    if context["job"].state == JobState.DONE and not context["refused_url"]:
+    if context["job"].state == JobState.DONE and not (context["refused_url"] or context["packet_url"]):
         answer["HX-Redirect"] = context["done_url"]
     return answer
 
@@ -55,6 +56,19 @@ def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
         raise Http404
     headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
     return StreamingHttpResponse(_pieces(path), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@for_leads
+@require_GET
+def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
+    """The packet that a job made."""
+    job = _job(request, number)
+    path = packet_path(job)
+    if job.audit is None or not path.is_file():
+        raise Http404
+    name = f"{job.audit.name.replace('/', '-')}-packet.zip"
+    headers = {"Content-Disposition": content_disposition_header(True, name), "Content-Length": path.stat().st_size}
+    return StreamingHttpResponse(_pieces(path), content_type="application/zip", headers=headers)
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

@@ -2,7 +2,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from audits.overview import standings_page
+from audits.overview import standings_page, waits_for_lead
 from audits.views.access import for_leads
 from core.access import ProjectRequest
 
@@ -12,4 +12,6 @@ from core.access import ProjectRequest
 def audit_list(request: ProjectRequest) -> HttpResponse:
     before = request.GET.get("before", "")
     standings, more = standings_page(request.project, int(before) if before.isdecimal() else None)
-    return render(request, "audits/list.html", {"standings": standings, "more": more, "first": not before})
+    waiting = [] if before else waits_for_lead(request.project, standings)
+    context = {"standings": standings, "waiting": waiting, "more": more, "first": not before}
+    return render(request, "audits/list.html", context)

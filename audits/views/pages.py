@@ -4,13 +4,16 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from audits.forms import asked_labels
-from audits.models import ChangeChart, JobKind
-from audits.pages import extend_context, integrity_context, plan_context, results_context, transitions_context
+from audits.models import ChangeChart, JobKind, PlanChart
+from audits.pages import integrity_context, results_context, transitions_context
+from audits.plan_pages import extend_context, plan_context
 from audits.samples import extended_sample
+from audits.selectors import require_registered
 from audits.services.jobs import job_ask
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
 from core.errors import InputError
+from judges.holdouts import require_open
 
 
 @for_leads
@@ -40,10 +43,28 @@ def plan(request: ProjectRequest, name: str) -> HttpResponse:
 
 
 @for_leads
+@require_GET
+def plan_chart(request: ProjectRequest, name: str, number: int) -> HttpResponse:
+    """The chart of width against labels as an image: what an image shows runs nothing."""
+    charts = PlanChart.objects.filter(sizing__audit=audit_or_404(request, name)).exclude(svg="")
+    return HttpResponse(get_object_or_404(charts, pk=number).svg, content_type="image/svg+xml")
+
+
+@for_leads
 @require_POST
 def register(request: ProjectRequest, name: str) -> HttpResponse:
     audit = audit_or_404(request, name)
     job = job_ask(kind=JobKind.REGISTER, audit=audit, actor=request.author, now=timezone.now())
+    return redirect("audits:job", request.project.name, job.pk)
+
+
+@for_leads
+@require_POST
+def packet(request: ProjectRequest, name: str) -> HttpResponse:
+    """Ask for the handoff packet: it is made by a worker, and kept to be downloaded."""
+    audit = require_registered(audit_or_404(request, name))
+    require_open(audit.comparison)
+    job = job_ask(kind=JobKind.PACKET, audit=audit, actor=request.author, now=timezone.now())
     return redirect("audits:job", request.project.name, job.pk)
 
 

@@ -202,6 +202,8 @@ def source_columns(source: Source) -> list[tuple[str, str | None]]:
         ("label", source.label),
         ("raw", source.raw),
         ("score", source.score),
+        ("tokens", source.tokens),
+        ("cost", source.cost),
         ("judge_version", source.judge_version),
         *[(f"provenance.{name}", column) for name, column in source.provenance.items()],
     ]
@@ -249,6 +251,8 @@ def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow
         _cells(row, source.evidence) if source.evidence else None,
         provenance,
         cells[source.score].strip() if source.score else "",
+        cells[source.tokens].strip() if source.tokens else "",
+        cells[source.cost].strip() if source.cost else "",
     )
 
 
@@ -256,7 +260,8 @@ def _content(judgment: JudgmentRow) -> Hashable:
     if judgment.is_bare:
         return judgment.label, judgment.raw
     seen = (judgment.seen_output, judgment.seen_evidence)
-    return (judgment.label, judgment.raw, *seen, *judgment.provenance.items(), judgment.score)
+    numbers = (judgment.score, judgment.tokens, judgment.cost)
+    return (judgment.label, judgment.raw, *seen, *judgment.provenance.items(), *numbers)
 
 
 def _labels(place: int, row: Row, case_id: str, side: str, columns: ReviewColumns) -> LabelRow:

@@ -16,6 +16,7 @@ CACHE_STATES = ("fresh", "cached", "unrecorded")
 LONGEST_NAME = 200
 LONGEST_TIME = 40
 HASH = re.compile(r"[0-9a-f]{64}")
+TOKENS = re.compile(r"[0-9]{1,15}")
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
@@ -51,6 +52,12 @@ def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]
     if judgment.score and not is_finite_number(judgment.score):
         what, allowed = "a score that is no finite number", "a number such as 0.85, or nothing"
         yield Problem(what, source.file, judgment.number, source.score or "", value=judgment.score, allowed=allowed)
+    if judgment.tokens and not TOKENS.fullmatch(judgment.tokens):
+        what, allowed = "not a number of tokens", "a whole number from 0 of at most 15 digits, or nothing"
+        yield Problem(what, source.file, judgment.number, source.tokens or "", value=judgment.tokens, allowed=allowed)
+    if judgment.cost and not (is_finite_number(judgment.cost) and float(judgment.cost) >= 0):
+        what, allowed = "a cost that is no number from 0", "a number such as 0.0021, or nothing"
+        yield Problem(what, source.file, judgment.number, source.cost or "", value=judgment.cost, allowed=allowed)
     for role, value in judgment.provenance.items():
         fault, allowed = _provenance_fault(role, value)
         if not fault and role == "pipeline" and source.pipelines and value not in source.pipelines:

@@ -32,8 +32,8 @@ class ArtifactRow:
 @dataclass(slots=True)
 class JudgmentRow:
     """One raw response. `label` is None where the source has no label column, and as written, perhaps blank,
-    where it has one. What the judge saw is None where the file does not repeat it. `score` is a finite number as
-    written, blank where none was recorded."""
+    where it has one. What the judge saw is None where the file does not repeat it. `score`, `tokens` and
+    `cost` are numbers as written, blank where none was recorded."""
 
     number: int
     case_id: str
@@ -43,11 +43,14 @@ class JudgmentRow:
     seen_evidence: tuple[str, ...] | None
     provenance: Mapping[str, str]
     score: str = ""
+    tokens: str = ""
+    cost: str = ""
 
     @property
     def is_bare(self) -> bool:
         """Whether there is nothing but a label and a response, as in most files."""
-        return not (self.provenance or self.score) and self.seen_output is None and self.seen_evidence is None
+        numbers = self.score or self.tokens or self.cost
+        return not (self.provenance or numbers) and self.seen_output is None and self.seen_evidence is None
 
 
 @dataclass(slots=True)

@@ -142,6 +142,8 @@ class Source:
     label: str | None = None
     raw: str | None = None
     score: str | None = None
+    tokens: str | None = None
+    cost: str | None = None
     slices: Mapping[str, str] = field(default_factory=dict)  # slice name -> column
     partition: str | None = None
     cluster: str | None = None

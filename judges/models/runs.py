@@ -55,7 +55,8 @@ class Judgment(SealedOnComplete):
 
     `seen_*` are hashes of what the judge was shown, as far as the source says. `recorded_label` is the
     label that the source's own parser found, where it gives one; `score` a finer number beside it, such as a
-    confidence, whose meaning is the judge's own; `raw_reference` is where the source keeps the response.
+    confidence, whose meaning is the judge's own; `tokens` and `cost` are what the response took, the cost in
+    whatever currency the source counts; `raw_reference` is where the source keeps the response.
     """
 
     protected_when = "(SELECT state FROM judges_run WHERE id = OLD.run_id) = 'complete'"
@@ -71,6 +72,8 @@ class Judgment(SealedOnComplete):
     made_at = models.CharField(max_length=40, blank=True)  # as the source writes it
     raw_reference = models.CharField(max_length=200, blank=True)
     score = models.FloatField(null=True)
+    tokens = models.PositiveBigIntegerField(null=True)
+    cost = models.FloatField(null=True)
     provenance = models.CharField(max_length=12, choices=ProvenanceMark.choices)
 
     class Meta:
@@ -84,6 +87,10 @@ class Judgment(SealedOnComplete):
                 condition=models.Q(score__isnull=True)
                 | models.Q(score__gte=-sys.float_info.max, score__lte=sys.float_info.max),
                 name="a_score_is_a_finite_number",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(cost__isnull=True) | models.Q(cost__gte=0, cost__lte=sys.float_info.max),
+                name="a_cost_is_a_finite_number_from_0",
             ),
         ]
 

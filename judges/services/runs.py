@@ -39,12 +39,14 @@ STATED = (
     "made_at",
     "raw_reference",
     "score",
+    "tokens",
+    "cost",
 )
 SEEN, CACHE = slice(2, 4), 5  # of STATED
-NOTHING_MORE = ("", "", "", CacheState.UNRECORDED.value, "", "", None)  # of STATED, after the label
+NOTHING_MORE = ("", "", "", CacheState.UNRECORDED.value, "", "", None, None, None)  # of STATED, after the label
 CACHE_STATES = frozenset(CacheState.values)
 JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
-JUDGMENT_TYPES = ("bigint", "bigint", "bigint", "varchar", "text", *["varchar"] * 6, "float8", "varchar")
+JUDGMENT_TYPES = (*["bigint"] * 3, "varchar", "text", *["varchar"] * 6, "float8", "bigint", "float8", "varchar")
 READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
 READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
 ARTIFACTS_BY_CASE = """
@@ -186,6 +188,8 @@ def _stated(row: JudgmentRow, raw_hash: str) -> tuple[Any, ...]:
         row.provenance.get("created_at", ""),
         row.provenance.get("raw_reference", ""),
         float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
+        int(row.tokens) if row.tokens else None,
+        float(row.cost) + 0.0 if row.cost else None,
     )
 
 

@@ -1,17 +1,24 @@
 """A burst of settlements costs one look, nothing that was settled is lost, and a final look is the last."""
 
+import json
 import multiprocessing
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import Celery
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from adjudication.services.settlements import item_settle
+from audits.exports.pool import pool_write
+from audits.exports.wording import remaining_words
 from audits.models import Audit, Draw, Look
 from audits.selectors import audits_with_due_looks, is_closed, last_look, look_is_due
 from audits.services.looks import looks_bring_up_to_date
@@ -194,6 +201,36 @@ def test_six_takers_at_once_compute_one_look(project: Project) -> None:
         with multiprocessing.get_context("fork").Pool(6, initializer=connection.close) as pool:
             assert sum(pool.map(_bring_up_in_a_process, [audit] * 6, chunksize=1)) == 1
         assert Look.objects.count() == round_
+
+
+def test_labels_still_needed_move_with_each_batch_as_an_offline_computation_says(
+    project: Project, tmp_path: Path
+) -> None:
+    """BEHAVIOUR 33. The offline computation is `size` over the exported pool, which knows no database."""
+    verdicts = {f"q{n:03d}": ("Yes", "No" if n < 200 else "Yes") for n in range(500)}
+    plan = {"policy": "monitored", "half_width": 0.02, "allocation": {"agree": 30, "disagree": 200}}
+    audit = factories.make_audit(factories.make_swap(project, verdicts), plan=plan)
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    needed, states = [], []
+    for turn, batch in enumerate((15, 30, 40, 40)):
+        _settle(audit, batch, "pass" if turn % 2 else "fail")
+        _bring_up(audit)
+        stored = last_look(audit).remaining  # type: ignore[union-attr]
+        path = tmp_path / f"{turn}.csv"
+        pool_write(audit, path)
+        out = StringIO()
+        asked = "--estimand accuracy_difference --policy monitored --target-half-width 0.02 --json"
+        with suppress(SystemExit):  # exits 1 while it cannot tell
+            call_command("size", str(path), *asked.split(), stdout=out)
+        offline = json.loads(out.getvalue())
+        assert {name: offline[name] for name in stored} == stored
+        needed.append(stored["total_more"])
+        states.append(stored["state"])
+    assert states == ["cannot tell yet", "ok", "ok", "ok"]
+    assert len(set(needed)) == 4
+    assert remaining_words(audit.looks.earliest("pk").remaining, half_width=0.02).startswith(
+        "How many more labels reach"
+    )
 
 
 def _wait_for(what: Callable[[], bool], seconds: float = 60) -> None:

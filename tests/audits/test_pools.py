@@ -11,8 +11,10 @@ from django.core.management import CommandError, call_command
 
 from audits.pools import pool_read, scale_parse, scale_text
 from audits.stats.estimate import estimate
+from audits.stats.intervals import hypergeometric_interval
 from audits.stats.policies import POLICIES
 from audits.stats.projection import initial_allocation
+from audits.templatetags.figures import percent
 from core.errors import InputError
 
 SWAP = """case_id,stratum,position,old,new,settled,reference
@@ -204,6 +206,29 @@ def test_size_before_any_label_gives_the_numbers_of_a_plan(tmp_path: Path, polic
     out = StringIO()
     call_command("size", str(path), *options, stdout=out)
     assert out.getvalue().startswith(f"A plan for ±8.0 points: {sum(plan.values())} labels.")
+
+
+def test_size_says_the_chance_that_a_budget_reaches_the_width(tmp_path: Path) -> None:
+    path = written(tmp_path, UNLABELLED)
+    options = ("--estimand", "accuracy_difference", "--target-half-width", "0.03", "--budget", "60")
+
+    code, result = run("size", str(path), *options)
+
+    (point,) = [point for point in result["budget"]["curve"] if point["labels"] == 60]
+    # 30 of 60 disagreements: each number of right ones from 0 to 30 is equally likely.
+    narrow = [high - low <= 9 for low, high in (hypergeometric_interval(k, 30, 60, 0.05) for k in range(31))]
+    assert (code, point["chance"]) == (0, pytest.approx(sum(narrow) / 31, abs=0.1))
+    assert 0.1 < point["chance"] < 0.9
+    out = StringIO()
+    call_command("size", str(path), *options, stdout=out)
+    said = f"The chance that the budget of 60 labels reaches ±3.0 points is {percent(point['chance'])}."
+    assert out.getvalue().splitlines()[-1] == said
+
+
+def test_budget_of_an_audit_under_way_is_refused(tmp_path: Path) -> None:
+    options = ("--estimand", "accuracy_difference", "--target-half-width", "0.03", "--budget", "60")
+    code, result = run("size", str(written(tmp_path, SWAP)), *options)
+    assert (code, result["errors"][0]["what"]) == (2, "the file has labels already: a budget is held to a plan")
 
 
 SCORED = "case_id,stratum,position,old,new,settled,reference_old,reference_new,score\n" + "".join(

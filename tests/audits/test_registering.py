@@ -7,17 +7,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from adjudication.models import Item, ItemState, Lease, Reference, Slot
 from audits.frames import frame_of
 from audits.models import Audit, AuditState, Cell, Draw, Frame, Registration, Stratum
 from audits.services.registering import audit_extend, audit_register, labels_to_target
 from core.errors import InputError, Refused
+from core.identity import value_hash
 from core.models import Event, Project
+from core.version import VERSION
 from tests import factories
 from tests.factories import NOW, Verdicts, answer
 
@@ -150,6 +154,43 @@ def test_extension_keeps_what_was_drawn_and_equals_drawing_all_at_once(project: 
         {"agree": 60, "disagree": 60},
         {"agree": 150, "disagree": 150},
     ]
+
+
+def test_size_of_an_extension_is_logged_before_its_items_show(project: Project) -> None:
+    """BEHAVIOUR 34."""
+    audit = _audit(project, plan=NUMBERS)
+    _register(audit)
+    with CaptureQueriesContext(connection) as made:
+        drawn = _extend(audit, agree=60, disagree=60)
+    written = [query["sql"] for query in made.captured_queries if query["sql"].startswith("INSERT")]
+    tables = list(dict.fromkeys(sql.split('"')[1] for sql in written))
+    logged = ["audits_registration", "core_event"]
+    assert tables == [*logged, "adjudication_item", "adjudication_itemartifact", "adjudication_slot", "audits_draw"]
+    event = Event.objects.latest("pk")
+    assert (event.name, event.payload["added"]) == ("audits.plan-registered", {"agree": 30, "disagree": 40})
+    assert (drawn.registration.n, drawn.registration.at, drawn.registration.code_version) == (2, NOW, VERSION)
+
+
+def test_plan_made_anew_is_a_dated_registration_that_takes_up_what_was_labelled(project: Project) -> None:
+    """After the stop more labels need a new plan: with the same seed its sample begins with the same cases."""
+    first = _audit(project, plan=NUMBERS)
+    _register(first)
+    person = factories.make_person(project, "ann")
+    for _ in range(50):
+        answer(first.queue, person)
+    swap = factories.make_swap(project, _verdicts(150, 170), name="swap-again")
+    wider = {"allocation": {"agree": 60, "disagree": 60}}
+    again = factories.make_audit(swap, plan=wider, review={"reuse_references": True})
+    later = NOW + timedelta(days=1)
+    drawn = audit_register(audit=again, actor=factories.operator(again), now=later)
+    assert (drawn.reused, sum(drawn.added.values())) == (50, 120)
+    assert (drawn.registration.n, drawn.registration.at) == (1, later)
+    assert drawn.registration.plan_hash == value_hash(again.plan) != first.registrations.get().plan_hash
+    by_stratum = {
+        name: [case for stratum, _, case in _drawn(first) if stratum == name] for name in ("agree", "disagree")
+    }
+    for name, cases in by_stratum.items():
+        assert [case for stratum, _, case in _drawn(again) if stratum == name][: len(cases)] == cases
 
 
 @pytest.mark.parametrize(

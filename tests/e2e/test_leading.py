@@ -17,7 +17,8 @@ from adjudication.models import SettlementHow
 from adjudication.services.settlements import item_settle
 from audits.manifest import load_manifest
 from audits.models import Audit, Job
-from audits.services.charts import chart_bring_up_to_date
+from audits.packets.checking import packet_check
+from audits.services.charts import chart_bring_up_to_date, plan_charts_draw
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.opening import audit_open
 from audits.services.registering import audit_register
@@ -129,6 +130,43 @@ def test_files_become_a_registered_plan_without_leaving_the_browser(
     page.get_by_role("button", name="Register the plan and draw").click()
     expect(page.get_by_text("cases wait for the reviewers.")).to_be_visible(timeout=30_000)
     assert Audit.objects.get().registrations.get().actor == lea
+
+
+def test_lead_plans_watches_diagnoses_and_takes_the_packet_in_the_browser(
+    audit: Audit, lea: Author, worker: None, open_as: Open
+) -> None:
+    plan_charts_draw(now=timezone.now())
+    page = open_as(lea, "/p/p/audits")
+    expect(page.get_by_text("points now, target ±2.0 points. ")).to_be_visible()
+    page.get_by_role("link", name="swap", exact=True).click()
+    tabs = page.get_by_role("navigation", name="Audit")
+    tabs.get_by_text("Plan").click()
+    expect(page.get_by_role("img", name="Half-width against labels under each policy")).to_be_visible()
+    expect(page.get_by_role("region", name="Labels by policy")).to_contain_text("monitored: the plan's")
+    expect(page.get_by_role("region", name="Half-width and chance by labels")).to_contain_text("target, monitored")
+    tabs.get_by_text("Monitor").click()
+    expect(page.get_by_role("status")).to_contain_text("±2.0 points")
+    expect(page.get_by_role("img", name="The interval against the number of settled labels")).to_be_visible()
+    expect(page.get_by_text("Pace: too few labels from the desk to tell")).to_be_visible()
+    tabs.get_by_text("Diagnose").click()
+    first = page.locator(".codes > li").first
+    case = first.get_by_role("heading").inner_text()
+    first.get_by_label("Reason").select_option(label="judge error (evaluator platform)")
+    first.get_by_label("component", exact=False).first.check()
+    first.get_by_label("Which decision, or which component").fill("the grader's prompt")
+    first.get_by_role("button", name="Save the diagnosis").click()
+    expect(page.get_by_text("the grader's prompt")).to_be_visible()
+    assert audit.diagnoses.get().case.case_id == case
+    tabs.get_by_text("Results").click()
+    page.get_by_role("link", name="Open the report").click()
+    expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    expect(page.locator("figure svg").first).to_be_visible()
+    page.go_back()
+    page.get_by_role("button", name="Make the packet as of now").click()
+    with page.expect_download(timeout=60_000) as download:
+        page.get_by_role("link", name="Download packet.zip").click(timeout=60_000)
+    assert download.value.suggested_filename == "swap-packet.zip"
+    assert [check.name for check in packet_check(Path(download.value.path())) if not check.passed] == []
 
 
 CASES_SENT = "id,question,answer\na,who,me\nb,when,now\nc,what,that\n"

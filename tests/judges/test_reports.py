@@ -59,6 +59,7 @@ def test_every_case_is_counted_once_under_its_state(project: Project) -> None:
         "labels_mapped": 2,
         "cached": 0,
         "stale_from_cache": 0,
+        "spent": {},
     }
 
 

@@ -74,6 +74,25 @@ def test_order_of_reviewers_and_cases_changes_nothing(units):
         assert one.alpha == pytest.approx(other.alpha, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("reviews", "raw", "n", "reason"),
+    [
+        ([["a"], ["b"]], None, (0, 0), "no case has two labels"),
+        ([["a", "b"], ["b"]], 0.0, (1, 2), "one case alone does not tell agreement from chance"),
+        ([["a", "a"], ["b"]], 1.0, (1, 2), "one case alone does not tell agreement from chance"),
+        ([["a", "a"], ["a", "a"]], 1.0, (2, 4), "only one label was used: no disagreement was possible"),
+        ([["a", None], ["b", None]], None, (0, 0), "no case has two labels"),
+        ([["a", "b", None], ["b", None, None]], 0.0, (1, 2), "one case alone does not tell agreement from chance"),
+        ([], None, (0, 0), "no case has two labels"),
+    ],
+    ids=["no overlap", "one common item", "one that agrees", "one grade", "absent rater", "one of three", "nothing"],
+)
+def test_agreement_that_is_undefined_says_why_and_on_how_many(reviews, raw, n, reason):
+    """BEHAVIOUR 32."""
+    found = agreement(reviews)
+    assert (found.raw, found.alpha, (found.cases, found.reviews), found.reason) == (raw, None, n, reason)
+
+
 def test_no_overlap_is_undefined_and_not_perfect():
     found = agreement([["a"], ["b", None], []])
     assert (found.raw, found.alpha, found.cases, found.reason) == (None, None, 0, "no case has two labels")

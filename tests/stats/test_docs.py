@@ -24,6 +24,8 @@ from audits.stats.intervals import (
     wilson_interval,
     z_value,
 )
+from audits.stats.outlook import plan_outlook
+from audits.stats.pace import pace
 from audits.stats.policies import POLICIES
 from audits.stats.pool import Cell, Pool, Scores
 from audits.stats.remaining import Point, Sizing, remaining_audit
@@ -224,3 +226,23 @@ def test_fields_of_repeats_are_those_documented():
     sentence = METHODS.partition("Fields of `--json`: ")[2].partition("\n\n")[0]
     parts = (Floor, RepeatPair, Spread, Share)
     assert set(re.findall("`(.*?)`", sentence)) == {field.name for part in parts for field in fields(part)}
+
+
+def test_worked_table_of_a_plan_s_chance_is_what_the_code_gives():
+    pool = swap(disagree=(20, {}), agree=(40, {}))
+    asked = {"estimand": "accuracy_difference", "half_width": 0.07, "policy": "planned", "seed": "1"}
+    found = plan_outlook(pool, **asked, min_labels=0, agree_minimum=0)
+    chances = {point.labels: point.chance for point in found.curve}
+    for labels in (12, 14, 16):
+        spans = [high - low for low, high in (hypergeometric_interval(k, labels, 20, 0.05) for k in range(labels + 1))]
+        narrow = sum(span <= 4 for span in spans)
+        cells = f"{narrow}/{labels + 1} = {narrow / (labels + 1):.3f}" if narrow <= labels else "1"
+        assert f"| {cells} | {chances[labels]:.3f} |" in METHODS
+
+
+def test_worked_table_of_the_pace_is_what_the_code_gives():
+    found = pace([60.0 * place for place in range(101)])
+    least, most = found.hours_for(95, 210)
+    factor = found.high / found.per_hour
+    row = f"| {found.labels} | {found.hours:.3f} | {found.per_hour:.0f} | {factor:.4f} |"
+    assert f"{row} {found.low:.2f} to {found.high:.2f} | {least:.1f} to {most:.1f} hours |" in METHODS

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from audits.exports.wording import remaining_words
+from audits.exports.wording import budget_words, remaining_words
 from audits.management.poolfiles import add_pool_arguments, pool_and_arguments
+from audits.stats.outlook import plan_outlook
 from audits.stats.pool import Pool
 from audits.stats.projection import AGREE_MINIMUM, check_reachable
 from audits.stats.remaining import Sizing, plan_sizing, remaining_audit
@@ -24,6 +25,8 @@ class Command(Base):
 
     def arguments(self, parser: ArgumentParser) -> None:
         add_pool_arguments(parser)
+        parser.add_argument("--budget", type=int, metavar="LABELS", help="before any label: the chance that so many do")
+        parser.add_argument("--seed", default="1", help="of the simulated samples behind that chance (1)")
         parser.add_argument(
             "--agree-minimum",
             type=int,
@@ -40,18 +43,34 @@ class Command(Base):
             names = ("estimand", "side", "level", "policy", "half_width")
             check_reachable(pool, **{name: arguments[name] for name in names})
         sizing = asdict(remaining_audit(pool, **arguments) if settled else _first(pool, arguments, options))
+        budget, half_width = options["budget"], arguments["half_width"]
+        outlook = _outlook(pool, arguments, options, settled) if budget is not None else None
 
         def lines() -> list[str]:
             strata = [f"  {name}: {sizing['n'][name]} in all, {more} more" for name, more in sizing["more"].items()]
             plain = f"a plain random sample for the same width: {sizing['without_judge']} labels"
-            half_width = arguments["half_width"]
             first = f"A plan for ±{points(half_width)} points: {sizing['total_more']:,} labels."
-            return [remaining_words(sizing, half_width=half_width) if settled else first, *strata, plain]
+            held = [budget_words(budget, outlook, half_width=half_width)] if outlook else []
+            return [remaining_words(sizing, half_width=half_width) if settled else first, *strata, plain, *held]
 
-        return sizing, lines, sizing["state"] != "cannot tell yet"
+        return sizing | {"budget": outlook}, lines, sizing["state"] != "cannot tell yet"
 
 
 def _first(pool: Pool, arguments: dict[str, Any], options: dict[str, Any]) -> Sizing:
-    """What a plan draws at first; neither cells nor a score matter before there are labels."""
+    return plan_sizing(pool, **_of_a_plan(arguments, options))
+
+
+def _outlook(pool: Pool, arguments: dict[str, Any], options: dict[str, Any], settled: bool) -> dict[str, Any]:
+    """The curve with its chances, the budget among its points."""
+    if settled:
+        what = "the file has labels already: a budget is held to a plan"
+        raise InputError(Problem(what, key="--budget", value=str(options["budget"]), allowed="a file without a label"))
+    given = _of_a_plan(arguments, options)
+    outlook = plan_outlook(pool, **given, seed=options["seed"], budget=options["budget"])
+    return {"fewest": outlook.fewest, "draws": outlook.draws, "curve": [asdict(point) for point in outlook.curve]}
+
+
+def _of_a_plan(arguments: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """What a first draw depends on; neither cells nor a score matter before there are labels."""
     wanted = {name: value for name, value in arguments.items() if name not in ("merge_below", "predictor")}
-    return plan_sizing(pool, **wanted, agree_minimum=options["agree_minimum"])
+    return wanted | {"agree_minimum": options["agree_minimum"]}

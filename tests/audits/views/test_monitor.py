@@ -1,6 +1,7 @@
 """The monitor: what it shows of the interval and of what waits, and that it is quiet while nothing changes."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,21 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from adjudication.models import SettlementHow, Skip
+from adjudication.models import Label, Presentation, Review, ReviewReason, SettlementHow, Skip
 from adjudication.services.leases import slot_claim
 from adjudication.services.settlements import item_settle
-from audits.exports.wording import conclusion
-from audits.models import Audit, LookChart
+from audits.exports.wording import conclusion, remaining_words
+from audits.models import Audit, DeskFigures, LookChart
+from audits.plans import half_width_of
 from audits.progress import progress_of
+from audits.services import looks
+from audits.services.charts import chart_bring_up_to_date
 from audits.services.registering import audit_register
+from audits.stats.estimate import estimate
 from audits.templatetags.figures import labels_used
-from core.models import Project
-from core.services import operator_of
-from tests.audits.views.conftest import NOW, Page, People, look, open_audit, settle
+from core.models import Project, Role
+from core.services import member_add, operator_of
+from tests.audits.views.conftest import NOW, Page, People, client_of, look, open_audit, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -86,6 +91,90 @@ def test_interval_stands_with_its_policy_its_n_and_the_others_beside_it(watched:
     chart = LookChart.objects.get()
     assert f'<img src="/p/alpha/audits/swap-1/chart-{chart.look_id}.svg"' in text
     assert "The table of looks has every value." in text
+
+
+def test_one_sentence_says_what_may_be_concluded_and_what_is_still_needed(registered: Audit, read: Page) -> None:
+    settle(registered, first=60)
+    look(registered)
+    found = registered.looks.get()
+    half_width = half_width_of(registered)
+    said = (
+        f"{conclusion(found.result, half_width=half_width)} {remaining_words(found.remaining, half_width=half_width)}"
+    )
+    assert f'<p class="verdict" role="status">{said}</p>' in read(MONITOR)
+
+
+def test_ten_leads_who_watch_at_once_cost_one_computation(
+    project: Project, registered: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[str] = []
+    monkeypatch.setattr(
+        looks, "estimate", lambda *given, **options: (computed.append("look"), estimate(*given, **options))[1]
+    )
+    leads = [client_of(member_add(project=project, username=f"lead-{n}", role=Role.LEAD)) for n in range(2, 12)]
+    marks = [mark_of(lead) for lead in leads]
+    settle(registered, first=60)
+    assert [live(lead, mark).status_code for lead, mark in zip(leads, marks, strict=True)] == [200] * 10
+    assert computed == []
+    for _ in range(10):  # a message for each of them
+        look(registered)
+    answers = [live(lead, mark) for lead, mark in zip(leads, marks, strict=True)]
+    said = f"after {registered.looks.get().watermark} settlements"
+    assert [said in answer.content.decode() for answer in answers] == [True] * 10
+    assert computed == ["look"]
+
+
+def test_answers_are_counted_by_the_worker_and_read_by_the_page(
+    registered: Audit, people: People, read: Page, lead: Client
+) -> None:
+    item = registered.queue.items.filter(slots__n=2).order_by("rank").first()
+    other = member_add(project=registered.project, username="reviewer-2", role=Role.REVIEWER)
+    for person, label in ((people["reviewer"], "pass"), (other, "fail")):
+        review = Review.objects.create(item=item, author=person, seconds=30 if label == "pass" else 50, at=NOW)
+        Label.objects.create(review=review, artifact=item.shown.get().artifact, label=label)
+        ReviewReason.objects.create(review=review, code="rubric boundary")
+    settle(registered, first=1)
+    look(registered)
+    before = mark_of(lead)
+    assert "<h2>Answers</h2>" not in read(MONITOR)
+    chart_bring_up_to_date(audit=registered, now=NOW)
+    assert live(lead, before).status_code == 200
+    text = read(MONITOR)
+    one = "Reviewers who labelled the same artifact: raw agreement 0 %, on 1 artifacts with 2 labels; one case alone"
+    assert f"{one} does not tell agreement from chance." in text
+    slices = sorted(f"{name}={item.case.slices[name]}" for name in registered.comparison.slices)
+    counts = ", ".join(f"<bdi>{slice_}</bdi> 2" for slice_ in slices)
+    row = '<th scope="row" dir="auto">rubric boundary</th><td>rubric</td><td class="number">2</td>'
+    assert f"{row}<td>{counts}</td>" in text
+    assert DeskFigures.objects.count() == 1
+
+
+def test_pace_is_that_of_the_desk_and_not_of_an_import(registered: Audit, people: People, read: Page) -> None:
+    settle(registered, first=8)  # all at one moment, by nobody at the desk
+    assert "Pace: too few labels from the desk to tell (0 of 20 intervals between labels are known)." in read(MONITOR)
+    at = NOW
+    for place, item in enumerate(registered.queue.items.filter(state="open").order_by("rank")[:21]):
+        at = NOW + timedelta(minutes=2 * place)
+        shown = Presentation.objects.create(item=item, author=people["reviewer"], order=[], salt="0", at=at)
+        Review.objects.create(item=item, author=people["reviewer"], presentation=shown, at=at)
+        decision = {item.shown.get().artifact_id: "pass"}
+        item_settle(item=item, how=SettlementHow.SINGLE, decision=decision, actor=people["reviewer"], now=at)
+    text = read(MONITOR)
+    assert "Pace: 30 labels an hour of work (23 to 40), from the last 20 over 0.7 hours" in text
+    still = progress_of(registered, at).open
+    assert f"The drawn cases that are open take about {still / 39.96:.1f} to {still / 22.52:.1f} hours of work" in text
+
+
+def test_chart_shows_what_stands_beside_the_interval_in_force(registered: Audit) -> None:
+    for _ in range(3):
+        settle(registered, first=22)
+        look(registered)
+    chart_bring_up_to_date(audit=registered, now=NOW)
+    svg, last = LookChart.objects.get().svg, registered.looks.latest("pk")
+    assert last.low is not None
+    wanted = {"interval in force", "human labels only, fixed n", "target"}
+    wanted |= {"final look"} if last.final else {"forecast", "target expected"}
+    assert {words for words in wanted if f">{words}<" not in svg} == set()
 
 
 def test_chart_is_an_image_that_runs_nothing(watched: Audit, lead: Client) -> None:

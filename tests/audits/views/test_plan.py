@@ -6,14 +6,18 @@ import pytest
 from django.test import Client
 
 from audits.manifest import load_manifest
-from audits.models import Audit, AuditState, Draw, Job, JobKind, JobState
+from audits.models import Audit, AuditState, Draw, Job, JobKind, JobState, PlanChart
 from audits.plans import sizing_of
+from audits.services.charts import plan_charts_draw
 from audits.services.jobs import job_ask
 from audits.services.opening import audit_open
+from audits.services.registering import audit_register
 from audits.services.working import job_run
+from audits.synthetic import synthetic_project
+from audits.templatetags.figures import percent, points
 from core.models import Event, Project
 from core.services import operator_of
-from tests.audits.views.conftest import NOW, Page, People, open_audit
+from tests.audits.views.conftest import NOW, Page, People, open_audit, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +48,105 @@ def test_draft_says_what_is_asked_and_how_many_labels_it_needs(draft: Audit, rea
         assert f'<td class="number">{number}</td>' in text
 
 
+def test_draft_says_what_its_target_costs_under_each_policy_with_the_judge_and_without(
+    draft: Audit, read: Page
+) -> None:
+    text, outlook = read("audits/swap-1/plan"), sizing_of(draft).outlook
+    assert [one["policy"] for one in outlook["policies"]] == ["planned", "monitored", "anytime"]
+    table = text.partition('id="policies"')[2].partition("</table>")[0]
+    assert "monitored: the plan&#x27;s" in table or "monitored: the plan's" in table
+    assert "planned: the plan" not in table
+    for name, size in draft_strata(draft).items():
+        pairs = [(one["labels"][name], one["plain"][name]) for one in outlook["policies"]]
+        cells = "".join(f'<td class="number">{one}</td><td class="number">{other}</td>' for one, other in pairs)
+        assert f'<th scope="row" dir="auto">{name}</th><td class="number">{size}</td>{cells}' in table
+    for one in outlook["policies"]:
+        assert sum(one["labels"].values()) <= sum(draft_strata(draft).values())
+    difference = points(outlook["difference"])
+    assert f"as a fixed-n interval it detects a difference of {difference} points with power 80 %" in text
+
+
+def draft_strata(draft: Audit) -> dict[str, int]:
+    return {row["name"]: row["size"] for row in sizing_of(draft).strata}
+
+
+def test_curve_is_a_chart_of_the_worker_with_its_numbers_in_a_table(large: Audit, lead: Client, read: Page) -> None:
+    assert 'id="curve"' in read("audits/large/plan")
+    assert ".svg" not in read("audits/large/plan").partition("Width against labels")[2]
+    assert (plan_charts_draw(now=NOW), plan_charts_draw(now=NOW)) == (1, 0)
+    text, chart = read("audits/large/plan"), PlanChart.objects.get()
+    assert f'<img src="/p/alpha/audits/large/plan-{chart.pk}.svg"' in text
+    assert "The table below has the same numbers." in text
+    answer = lead.get(f"/p/alpha/audits/large/plan-{chart.pk}.svg")
+    svg = answer.content.decode()
+    assert (answer["Content-Type"], svg[:4], "<script" in svg, "style=" in svg) == (
+        "image/svg+xml",
+        "<svg",
+        False,
+        False,
+    )
+    table = text.partition('id="curve"')[2]
+    for point in sizing_of(large).outlook["curve"]:
+        widths = [*point["half_widths"].values(), point["without_judge"]]
+        cells = "".join(f'<td class="number">±{points(width)}</td>' for width in widths)
+        row = (
+            f'<th scope="row" class="number">{point["labels"]}</th>{cells}<td class="number">{percent(point["chance"])}'
+        )
+        assert row in table
+
+
+def test_budget_of_the_manifest_has_its_chance(large: Audit, read: Page) -> None:
+    outlook = sizing_of(large).outlook
+    (chance,) = [point["chance"] for point in outlook["curve"] if point["labels"] == BUDGET]
+    assert 0 < chance < 1
+    text = read("audits/large/plan")
+    assert f"The chance that the budget of {BUDGET} labels reaches ±4.0 points is {percent(chance)}." in text
+    assert f'<td class="number">{percent(chance)}</td><td>budget</td>' in text
+
+
+BUDGET = 60
+
+
+@pytest.fixture
+def large(project: Project, tmp_path: Path) -> Audit:
+    """Large enough that a sample is a part of its strata, with a budget that may do or not."""
+    path = synthetic_project(tmp_path / "large", name="large", project=project.name, seed="5", number=600)
+    asked = f'half_width: "0.04"\n  budget: "{BUDGET}"'
+    path.write_text(path.read_text().replace('half_width: "0.02"', asked))
+    return audit_open(manifest=load_manifest(path), actor=operator_of(project), now=NOW).audit
+
+
+def test_references_of_an_earlier_audit_are_counted_as_labels_saved(
+    registered: Audit, read: Page, project: Project, tmp_path: Path
+) -> None:
+    settle(registered, first=40)
+    path = tmp_path / "swap-1" / "manifest.yaml"
+    again = path.read_text().replace("migration_id: swap-1", "migration_id: swap-2")
+    path.write_text(again)
+    plain = audit_open(manifest=load_manifest(path), actor=operator_of(project), now=NOW).audit
+    total = sum(row["labels"] for row in sizing_of(plain).strata)
+    said = f"Earlier audits under this rubric have settled 40 of the {total} cases"
+    unused = f"{said}. With review.reuse_references in the manifest, {total - 40} labels would be left to give."
+    assert unused in read("audits/swap-2/plan")
+    path.write_text(again.replace("reuse_references: false", "reuse_references: true"))
+    wanted = audit_open(manifest=load_manifest(path), actor=operator_of(project), now=NOW).audit
+    assert (
+        f"Labels that are there already settle 40 of the {total} cases: {total - 40} labels are left to give."
+        in read("audits/swap-2/plan")
+    )
+    assert audit_register(audit=wanted, actor=operator_of(project), now=NOW).reused == 40
+
+
+def test_plan_without_a_target_has_no_curve(project: Project, read: Page, tmp_path: Path) -> None:
+    path = synthetic_project(tmp_path / "fixed", name="fixed", project=project.name, seed="5", number=60)
+    fixed = path.read_text().replace('  half_width: "0.02"\n  policy: monitored', "  policy: planned")
+    path.write_text(fixed.replace("{disagree: optimal,", '{disagree: "8", agree: "20",'))
+    audit_open(manifest=load_manifest(path), actor=operator_of(project), now=NOW)
+    text = read("audits/fixed/plan")
+    assert "none: the numbers of labels are fixed in the plan" in text
+    assert "What the target costs" not in text
+
+
 def test_draft_that_follows_its_manifest_shows_the_labels_of_the_new_plan(
     draft: Audit, read: Page, tmp_path: Path
 ) -> None:
@@ -70,7 +173,13 @@ def test_lead_registers_through_the_page(draft: Audit, lead: Client, people: Peo
     assert registration.labels == {row["name"]: row["labels"] for row in sizing_of(draft).strata}
     assert lead.get(f"/p/alpha/jobs/{job.pk}/live")["HX-Redirect"] == "/p/alpha/audits/swap-1/monitor"
     text = read("audits/swap-1/plan")
-    for said in ("2026-03-01 09:00:00 UTC", registration.frame_hash, registration.seed, "<bdi>lead-1</bdi>"):
+    for said in (
+        "2026-03-01 09:00:00 UTC",
+        registration.frame_hash,
+        registration.plan_hash,
+        registration.seed,
+        "<bdi>lead-1</bdi>",
+    ):
         assert said in text
     assert "Register the plan" not in text
 
