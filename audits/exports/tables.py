@@ -11,6 +11,7 @@ from audits.exports.cells import neutral
 from core.errors import InputError, Problem
 
 FORMATS = ("csv", "jsonl")
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 
 def record_lines(kind: str, record: type[Any], records: Iterable[Any]) -> Iterator[str]:
