@@ -31,13 +31,14 @@ test: $(DEV) ## run every test on SQLite, then those marked `database` on Postgr
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots
 
-lint: $(DEV) ## check style, types, storeys, migrations, settings, Dockerfile and compose.yaml
+lint: $(DEV) ## check style, types, storeys, migrations, settings, the API's schema, Dockerfile and compose.yaml
 	@$(PY) -m ruff check --quiet
 	@$(PY) -m ruff format --check --quiet
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PY) -m mypy $(TYPED)
 	@$(PY) manage.py makemigrations --check --dry-run
 	@$(PY) -W error manage.py check
+	@$(PY) manage.py spectacular --validate --fail-on-warn --file /dev/null
 	@$(VENV)/bin/hadolint Dockerfile
 	@$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 

@@ -138,6 +138,15 @@ def audits_of(project: Project) -> QuerySet[Audit]:
     return Audit.objects.filter(project=project).select_related(*related).defer("manifest").order_by("-pk")
 
 
+def audit_named(project: Project, name: str) -> Audit | None:
+    """An audit of this project, with what is named of its comparison."""
+    sides = [f"comparison__{side}_{one}" for side in ("old", "new") for one in _OF_A_SIDE]
+    return audits_of(project).select_related("comparison__case_set", *sides).filter(name=name).first()
+
+
+_OF_A_SIDE = ("run__generator", "run__system_version", "reader")
+
+
 def standings_page(project: Project, before: int | None) -> tuple[list[Standing], int | None]:
     """One page of a project's audits, and where the next one begins."""
     audits = audits_of(project)

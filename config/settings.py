@@ -48,6 +48,10 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "django_htmx",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "config",
     "core",
     "judges",
@@ -149,6 +153,30 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Every view of the API says whom it lets in; one that is none of ours lets in nobody.
+REST_FRAMEWORK = {
+    "DEFAULT_PERMISSION_CLASSES": ["core.api.denied.Denied"],
+    "DEFAULT_SCHEMA_CLASS": "core.api.schema.Schema",
+    "EXCEPTION_HANDLER": "core.api.problems.answer_for",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tertium",
+    "DESCRIPTION": "Human adjudication of changed judges and systems: the API of its pages.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "core.api.schema.with_problems",
+    ],
+}
+# Requests to the API that one token, or one person, may make in a minute.
+API_PER_MINUTE = env.whole_number("TERTIUM_API_PER_MINUTE", 600)
+
 # Role -> the pages that it begins with, in order: (what the link says, the route's name).
 NAVIGATION: dict[str, list[tuple[str, str]]] = {
     "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
@@ -166,6 +194,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("Calibration", "audits:calibration"),
         ("Reason codes", "adjudication:reason-codes"),
         ("Members", "members"),
+        ("Tokens", "tokens"),
     ],
 }
 
@@ -176,6 +205,16 @@ _database_url = env.secret("DATABASE_URL")
 _redis_url = env.secret("REDIS_URL")
 if not (_database_url and _redis_url):
     env.folder(VAR_DIR)
+# What processes count together, such as the requests of a token.
+CACHES: dict[str, dict[str, object]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": _redis_url,
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+    }
+    if _redis_url
+    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": VAR_DIR / "counts"}
+}
 DATABASES = {"default": env.database(_database_url, VAR_DIR / "tertium.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -217,6 +256,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-looks": {"task": "audits.tasks.looks_sweep", "schedule": 15.0},
     "clear-sessions": {"task": "core.tasks.sessions_clear", "schedule": 24 * 60 * 60.0},
+    "sweep-answers": {"task": "core.tasks.answers_sweep", "schedule": 60 * 60.0},
     "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
 }
 

@@ -4,10 +4,11 @@ from django.urls import include, path
 from config.metrics import metrics
 from core.access import public, refuse_undeclared, signed_in
 from core.account import PasswordChange, account, second_factor, second_factor_remove
+from core.api.views import Nothing
 from core.members import member_removal, member_role, members
 from core.signin import SignIn
 from core.sso import sso, sso_callback
-from core.views import healthz, home, project_home, readyz, server_error
+from core.views import healthz, home, project_home, readyz, server_error, token_revoked, tokens
 
 handler500 = server_error
 
@@ -24,10 +25,16 @@ urlpatterns = [
     path("account/password", signed_in(PasswordChange.as_view()), name="password"),
     path("account/second-factor", second_factor, name="second-factor"),
     path("account/second-factor/remove", second_factor_remove, name="second-factor-remove"),
+    path("api/v1/", include("core.api.urls")),
+    path("api/v1/projects/<str:project>/", include("adjudication.api.urls")),
+    path("api/v1/projects/<str:project>/", include("audits.api.urls")),
+    path("api/v1/<path:nothing>", Nothing.as_view(), name="api-nothing"),
     path("p/<str:project>/", project_home, name="project"),
     path("p/<str:project>/members", members, name="members"),
     path("p/<str:project>/members/<int:number>/role", member_role, name="member-role"),
     path("p/<str:project>/members/<int:number>/remove", member_removal, name="member-removal"),
+    path("p/<str:project>/tokens", tokens, name="tokens"),
+    path("p/<str:project>/tokens/<int:number>/revoke", token_revoked, name="token-revoke"),
     path("p/<str:project>/", include("adjudication.urls")),
     path("p/<str:project>/", include("audits.urls")),
 ]

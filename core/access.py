@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver
 from django.utils.cache import patch_cache_control
 
 from core.errors import Problem, Refused
-from core.models import Author, Membership, Project, Role
+from core.models import Author, AuthorKind, Membership, Project, Role, Scope
 from core.rows import Joined
 
 log = logging.getLogger(__name__)
@@ -33,17 +33,22 @@ class ProjectRequest(HttpRequest):
 
 @dataclass(frozen=True)
 class Declared:
-    """Whom a view lets in: anybody, whoever is signed in, or members of the project in these roles."""
+    """Whom a view lets in: anybody, whoever is signed in, or members of the project in these roles. A token needs one
+    of the scopes beside: those of `reads` to look, those of `writes` to change."""
 
     signed_in: bool
     roles: frozenset[Role] = frozenset()
+    reads: frozenset[Scope] = frozenset()
+    writes: frozenset[Scope] = frozenset()
 
 
 def role_of(author: Author) -> Role | None:
-    """The role of the person behind an author, or None for one who is no member (or has left)."""
+    """The role of the person behind an author, or None for one who is no member (or has left). A pipeline leads."""
     asked = getattr(author, "role", None)  # by `access`, for this request
     if asked is not None:
         return Role(asked)
+    if author.kind == AuthorKind.PIPELINE:
+        return Role.LEAD
     membership = Membership.objects.filter(project=author.project_id, user=author.user_id).first()
     return None if membership is None else Role(membership.role)
 
@@ -87,12 +92,12 @@ def access(*roles: Role) -> Callable[[View], View]:
         def guarded(request: ProjectRequest, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
                 return _sign_in_first(request)
-            author = _member(request.user, project)
+            author = member_of(request.user, project)
             if author is None:
                 raise Http404
             request.author, request.project, request.role = author, author.project, Role(author.role)
             if request.role not in roles:
-                log.warning("refused: %s as %s on %s %s", author, author.role, request.method, request.path)
+                log_refusal(request, author, author.role)
                 raise PermissionDenied
             return _private(view(request, *args, **kwargs))
 
@@ -131,7 +136,12 @@ JOIN core_membership m ON m.project_id = a.project_id AND m.user_id = a.user_id
 WHERE p.name = %(project)s AND a.user_id = %(user)s"""  # noqa: S608 -- from names of our own models
 
 
-def _member(user: AbstractBaseUser | AnonymousUser, project: str) -> Any:
+def log_refusal(request: HttpRequest, author: Author, right: str) -> None:
+    """`right` is what was not enough."""
+    log.warning("refused: %s as %s on %s %s", author, right, request.method, request.path)
+
+
+def member_of(user: AbstractBaseUser | AnonymousUser, project: str) -> Any:
     """The author under whom this user works in the project, with the project and the role, in one query."""
     for author, found, role in _MEMBERS.ask(_MEMBER, {"project": project, "user": user.pk}):
         author.project, author.role = found, role

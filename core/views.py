@@ -2,17 +2,21 @@ import sys
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_safe
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from core.access import ProjectRequest, access, public, signed_in
 from core.checks import why_unready
-from core.errors import Problem
+from core.errors import InputError, Problem, Refused
+from core.forms import TokenForm
 from core.models import Membership, Role
 from core.pages import Link, links_of
+from core.tokens import pipeline_token_make, token_revoke, tokens_of
 
-NOT_READY = 503
+REFUSED, BAD_INPUT, NOT_READY = 409, 422, 503
+SHOWN_TOKENS = 100
 RETRY_AFTER = 5  # seconds
 AWAY = "Nothing was lost that was shown as saved, and a review that is sent again is stored once."
 
@@ -77,3 +81,40 @@ def project_home(request: ProjectRequest) -> HttpResponse:
     """Where somebody in this role begins."""
     links = links_of(request.project.name, request.role)
     return redirect(links[0].url) if links else render(request, "core/project.html")
+
+
+@access(Role.OWNER)
+@require_http_methods(["GET", "POST"])
+def tokens(request: ProjectRequest) -> HttpResponse:
+    """The project's tokens, and a form for one more, whose key is shown in the answer and never again."""
+    if request.method == "GET":
+        return _tokens_page(request, TokenForm())
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _tokens_page(request, form, status=BAD_INPUT)
+    try:
+        token, key = pipeline_token_make(**form.cleaned_data, actor=request.author, now=timezone.now())
+    except InputError as error:
+        return _tokens_page(request, form, error.problems, status=REFUSED if isinstance(error, Refused) else BAD_INPUT)
+    return _tokens_page(request, TokenForm(), made=token.author.pseudonym, key=key)
+
+
+@access(Role.OWNER)
+@require_POST
+def token_revoked(request: ProjectRequest, number: int) -> HttpResponse:
+    token = get_object_or_404(tokens_of(request.project), pk=number)
+    token_revoke(token=token, actor=request.author, now=timezone.now())
+    return redirect("tokens", request.project.name)
+
+
+def _tokens_page(
+    request: ProjectRequest,
+    form: TokenForm,
+    problems: tuple[Problem, ...] = (),
+    status: int = 200,
+    **made: str,
+) -> HttpResponse:
+    shown, now = list(tokens_of(request.project)[: SHOWN_TOKENS + 1]), timezone.now()
+    rows = [(token, token.revoked_at is None and token.expires_at > now) for token in shown[:SHOWN_TOKENS]]
+    context = {"rows": rows, "more": len(shown) > SHOWN_TOKENS, "form": form, "problems": problems} | made
+    return render(request, "core/tokens.html", context, status=status)

@@ -1,9 +1,11 @@
 """Small worlds for tests: plain functions that make rows through the services, with data of our own."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from adjudication.models import Item, Lease, Queue, QueuePurpose, Review, SettlementHow
 from adjudication.services.calibrating import KnownCase, calibration_fix, known_cases_add
@@ -14,8 +16,9 @@ from adjudication.services.settlements import item_settle
 from audits.manifest.specs import PlanSpec, ReviewSpec
 from audits.models import Audit
 from core.identity import text_hash
-from core.models import Author, Project, Role
+from core.models import ApiToken, Author, Project, Role, Scope
 from core.services import member_add, operator_of, project_ensure
+from core.tokens import PIPELINE_SCOPES, person_token_make, pipeline_token_make
 from judges.intake.rows import ArtifactRow, CaseRow, JudgmentRow
 from judges.intake.specs import GeneratorSpec, MappingSpec, ReaderSpec, RubricSpec, ScaleLabel, SideSpec
 from judges.models import CaseSet, Comparison, Reader, Rubric, Run, RunRole, SystemVersion
@@ -45,6 +48,25 @@ def make_project(name: str = "p") -> Project:
 
 def make_person(project: Project, name: str, role: Role = Role.REVIEWER) -> Author:
     return member_add(project=project, username=f"{project.name}-{name}", role=role)
+
+
+@dataclass(frozen=True)
+class Token:
+    key: str
+    author: Author
+    role: Role
+    token: ApiToken
+
+
+def make_token(project: Project, *scopes: Scope, now: datetime | None = None) -> Token:
+    """Of a pipeline where it may have the scopes, of a person's own programs otherwise."""
+    given: dict[str, Any] = {"scopes": scopes, "days": 30, "now": now or timezone.now(), "actor": operator_of(project)}
+    if set(scopes) <= set(PIPELINE_SCOPES):
+        token, key = pipeline_token_make(name="nightly", **given)
+        return Token(key, token.author, Role.LEAD, token)
+    role = Role.REVIEWER if Scope.REVIEW in scopes else Role.OWNER
+    token, key = person_token_make(author=make_person(project, f"with-{role}-token", role), **given)
+    return Token(key, token.author, role, token)
 
 
 def make_rubric(project: Project, labels: Sequence[str] = ("fail", "pass"), name: str = "right") -> Rubric:

@@ -18,6 +18,8 @@ class Route:
     name: str
     converters: dict[str, Any]
     access: Declared
+    pattern: str
+    view: Any
 
     def url(self, **known: Any) -> str:
         """The address, with `known` values where the route takes them, and something possible elsewhere."""
@@ -28,19 +30,26 @@ class Route:
     def in_project(self) -> bool:
         return "project" in self.converters
 
+    @property
+    def in_api(self) -> bool:
+        return self.name.partition(":")[0].endswith("api")
+
 
 def routes() -> list[Route]:
-    return list(_walk(get_resolver().url_patterns, "", {}))
+    return list(_walk(get_resolver().url_patterns, "", {}, ""))
 
 
-def _walk(patterns: Iterable[URLPattern | URLResolver], space: str, above: dict[str, Any]) -> Iterator[Route]:
+def _walk(
+    patterns: Iterable[URLPattern | URLResolver], space: str, above: dict[str, Any], before: str
+) -> Iterator[Route]:
     for pattern in patterns:
+        route = before + str(pattern.pattern)
         converters = above | pattern.pattern.converters
         if isinstance(pattern, URLResolver):
             inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
-            yield from _walk(pattern.url_patterns, inner, converters)
+            yield from _walk(pattern.url_patterns, inner, converters, route)
         else:
-            yield Route(f"{space}{pattern.name}", converters, pattern.callback.access)
+            yield Route(f"{space}{pattern.name}", converters, pattern.callback.access, route, pattern.callback)
 
 
 def _possible(converter: Any) -> Any:

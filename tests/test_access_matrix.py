@@ -1,12 +1,13 @@
 """Role by route, over every route there is. A new route fails here until somebody has written down who it is for."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
-from core.models import Author, Project, Role
+from core.models import Author, Project, Role, Scope
 from tests import factories
 from tests.routes import routes
 
@@ -23,6 +24,8 @@ IN_PROJECT: dict[str, set[Role]] = {
     "members": OWNING,
     "member-role": OWNING,
     "member-removal": OWNING,
+    "tokens": OWNING,
+    "token-revoke": OWNING,
     "adjudication:work": DESK,
     "adjudication:differences": DESK,
     "adjudication:keys": DESK,
@@ -75,7 +78,57 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:anchors": LEADING,
     "audits:reviews": LEADING,
 }
+
+# Of the API: who is let in, and which scopes a token needs to read and to write.
+API: dict[str, tuple[set[Role], set[str], set[str]]] = {
+    "api:project": (ALL, set(Scope.values), set()),
+    "desk-api:desk": (DESK, {"review"}, {"review"}),
+    "desk-api:next": (DESK, {"review"}, {"review"}),
+    "desk-api:practice": (DESK, {"review"}, {"review"}),
+    "desk-api:keys": (DESK, {"review"}, {"review"}),
+    "desk-api:submit": (DESK, {"review"}, {"review"}),
+    "desk-api:draft": (DESK, {"review"}, {"review"}),
+    "desk-api:skip": (DESK, {"review"}, {"review"}),
+    "desk-api:undo": (DESK, {"review"}, {"review"}),
+    "desk-api:differences": (DESK, {"review"}, {"review"}),
+    "desk-api:feedback": (DESK, {"review"}, {"review"}),
+    "desk-api:dispute": (DESK, {"review"}, {"review"}),
+    "desk-api:skips": (LEADING, {"audits:read"}, {"audits:write"}),
+    "desk-api:skips-lift": (LEADING, {"audits:read"}, {"audits:write"}),
+    "desk-api:reason-codes": (OWNING, {"audits:read"}, {"decide"}),
+    "desk-api:reason-code": (OWNING, {"audits:read"}, {"decide"}),
+    "audits-api:intakes": (LEADING, {"audits:read"}, {"intake"}),
+    "audits-api:jobs": (LEADING, {"intake", "audits:read"}, {"audits:write"}),
+    "audits-api:job": (LEADING, {"intake", "audits:read"}, {"intake"}),
+    "audits-api:job-cancel": (LEADING, {"intake", "audits:read"}, {"intake"}),
+    "audits-api:job-refused": (LEADING, {"intake", "audits:read"}, {"intake"}),
+    "audits-api:calibration": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:audits": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:audit": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:manifest": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:integrity": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:transitions": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:pairs": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:caches": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:readers": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:plan": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:register": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:extend": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:progress": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:looks": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:look": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:diagnoses": (LEADING, {"audits:read"}, {"decide"}),
+    "audits-api:verdict": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:sign-offs": (LEADING, {"audits:read"}, {"decide"}),
+    "audits-api:holdout": (LEADING, {"audits:read"}, {"decide"}),
+    "audits-api:labels": (LEADING, {"audits:read"}, {"intake"}),
+    "audits-api:report": (LEADING, {"exports:read"}, {"audits:write"}),
+    "audits-api:anchors": (LEADING, {"exports:read"}, {"audits:write"}),
+    "audits-api:reviews": (LEADING, {"exports:read"}, {"audits:write"}),
+}
+IN_PROJECT |= {name: roles for name, (roles, _, _) in API.items()}
 PUBLIC = {"healthz", "readyz", "metrics", "login", "sso", "sso-callback", "logout"}
+PUBLIC |= {"api:schema", "api:docs", "api-nothing"}
 SIGNED_IN = {"home", "account", "password", "second-factor", "second-factor-remove"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -102,6 +155,10 @@ def test_every_view_declares_what_the_table_says() -> None:
     expected = {name: (True, roles) for name, roles in IN_PROJECT.items()}
     expected |= {name: (False, set()) for name in PUBLIC} | {name: (True, set()) for name in SIGNED_IN}
     assert declared == expected
+    scopes = {route.name: (set(route.access.reads), set(route.access.writes)) for route in routes() if route.in_api}
+    assert {name: needed for name, needed in scopes.items() if name in API} == {
+        name: (reads, writes) for name, (_, reads, writes) in API.items()
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -109,7 +166,10 @@ def test_stranger_is_sent_to_sign_in(project: Project, method: str) -> None:
     for route in routes():
         if route.access.signed_in:
             answer = getattr(Client(), method)(route.url(project=project.name))
-            assert (answer.status_code, answer["Location"].startswith("/login?next=")) == (302, True), route
+            if route.in_api:
+                assert (answer.status_code, answer["WWW-Authenticate"]) == (401, 'Bearer realm="api"'), route
+            else:
+                assert (answer.status_code, answer["Location"].startswith("/login?next=")) == (302, True), route
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -140,6 +200,41 @@ def test_wrong_role_is_refused_and_logged(
             assert answer.status_code < 500, route
             said = [record.getMessage() for record in caplog.records if record.name == "core.access"]
             assert said == [f"refused: {person} as {role} on {method.upper()} {url}"] * refused, route
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_token_is_held_to_its_scope_and_refusals_are_logged(
+    project: Project, scope: Scope, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = factories.make_token(project, scope)
+    client = Client(headers={"Authorization": f"Bearer {token.key}"})
+    for route, method in product([route for route in routes() if route.name in API], METHODS):
+        roles, reads, writes = API[route.name]
+        caplog.clear()
+        url = route.url(project=project.name)
+        answer = getattr(client, method)(url)
+        needed = reads if method == "get" else writes
+        allowed = token.role in roles and (scope in needed or not hasattr(route.view.view_class, method))
+        assert (answer.status_code != 403) == allowed, (route, method, answer.status_code)
+        assert answer.status_code < 500, route
+        said = [record.getMessage() for record in caplog.records if record.name == "core.access"]
+        right = token.role if token.role not in roles else f"a token for {scope}"
+        assert said == [f"refused: {token.author} as {right} on {method.upper()} {url}"] * (not allowed), route
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_token_opens_no_other_project_and_no_page(project: Project, method: str) -> None:
+    factories.make_project("other")
+    pages = ("project", "tokens", "audits:list", "adjudication:work")
+    for scope in (Scope.AUDITS_READ, Scope.REVIEW):
+        client = Client(headers={"Authorization": f"Bearer {factories.make_token(project, scope).key}"})
+        for route in routes():
+            if route.name in API:
+                there = getattr(client, method)(route.url(project="other"))
+                missing = getattr(client, method)(route.url(project="no-such-project"))
+                assert (there.status_code, there.content) == (404, missing.content), route
+            elif route.name in pages:
+                assert getattr(client, method)(route.url(project=project.name)).status_code == 302, route
 
 
 @pytest.mark.parametrize("role", [*Role, None])

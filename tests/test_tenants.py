@@ -13,7 +13,7 @@ from audits.models import Audit, Job, JobKind
 from audits.services.anchorsets import anchor_set_make
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
-from core.models import Project, Role
+from core.models import Project, Role, Scope
 from tests import factories
 from tests.factories import NOW
 from tests.routes import Route, routes
@@ -21,6 +21,8 @@ from tests.routes import Route, routes
 pytestmark = pytest.mark.django_db
 
 METHODS = ("get", "post", "put", "patch", "delete")
+# What a number in an address is of, where it is not a job's.
+NUMBERS = {"adjudication:reason-code": "code", "desk-api:reason-code": "code", "token-revoke": "key"}
 NO_SUCH_NAME, NO_SUCH_NUMBER = "no-such-audit", 999_999
 
 
@@ -37,9 +39,9 @@ def other() -> dict[str, object]:
     code = project.reason_codes.latest("pk").pk
     job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
     anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=ann, now=NOW).pk
-    look = audit.looks.get().pk
-    known = {"name": audit.name, "look": look, "token": lease.token, "number": job.pk, "code": code}
-    return known | {"anchors": anchors, "kind": "csv"}
+    key = factories.make_token(project, Scope.INTAKE).token.pk
+    found = {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk, "code": code}
+    return found | {"key": key, "anchors": anchors, "kind": "csv"}
 
 
 @pytest.fixture
@@ -70,8 +72,8 @@ def test_ids_of_another_project_answer_as_ids_that_do_not_exist(
     for route, method in product(routes(), METHODS):
         if route.in_project and (nothing := missing(route)):
             theirs = {name: other[name] for name in nothing}
-            if route.name == "adjudication:reason-code":
-                theirs["number"] = other["code"]
+            if route.name in NUMBERS:
+                theirs["number"] = other[NUMBERS[route.name]]
             there, none = (ask(client, method, route.url(project="mine", **ids)) for ids in (theirs, nothing))
             assert (there.status_code, there.content) == (none.status_code, none.content), (route, method)
             assert there.status_code in (403, 404, 405), (route, method)

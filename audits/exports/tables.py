@@ -13,6 +13,7 @@ from core.errors import InputError, Problem
 
 FORMATS = ("csv", "jsonl")
 CRLF = "\r\n"
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 
 def record_lines(kind: str, record: type[Any], records: Iterable[Any]) -> Iterator[str]:

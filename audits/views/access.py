@@ -3,7 +3,7 @@
 from django.http import Http404
 
 from audits.models import Audit
-from audits.overview import audits_of
+from audits.overview import audit_named
 from core.access import ProjectRequest, access
 from core.models import Role
 
@@ -11,11 +11,7 @@ for_leads = access(Role.LEAD, Role.OWNER)
 
 
 def audit_or_404(request: ProjectRequest, name: str) -> Audit:
-    """An audit of this project, with what its pages name of its comparison."""
-    related = ("comparison__old_run__generator", "comparison__old_run__system_version", "comparison__old_reader")
-    related += ("comparison__case_set",)
-    related += ("comparison__new_run__generator", "comparison__new_run__system_version", "comparison__new_reader")
-    audit = audits_of(request.project).select_related(*related).filter(name=name).first()
+    audit = audit_named(request.project, name)
     if audit is None:
         raise Http404
     return audit

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET
 from audits.exports.anchors import anchor_lines
 from audits.exports.report import report_data, report_html, report_json, report_style
 from audits.exports.reviews import review_lines
+from audits.exports.tables import CONTENT_TYPES
 from audits.models import Audit, ChangeChart, LookChart
 from audits.selectors import require_registered
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
 
-CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 REPORTS = ("html", "json")
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)

@@ -174,6 +174,53 @@ def test_nothing_planted_reaches_anybody_at_the_desk(audit: Audit) -> None:
     assert re.findall("CANARY[^<]{0,40}|SAID-in-a-draft", judge.text()) == []
 
 
+DESK = "/api/v1/projects/plain/desk"
+
+
+def work_by_api(visitor: Visitor, positions: list[str], label: str | None, words: str) -> None:
+    """The same by the API, wrong ways included."""
+
+    def send(method: str, url: str, body: dict[str, Any], key: str = "") -> HttpResponse:
+        headers = {"Idempotency-Key": key} if key else None
+        answer = getattr(visitor.client, method)(url, body, content_type="application/json", headers=headers)
+        visitor.seen.append(f"{method} {url}\n{answer.status_code} {dict(answer.items())}\n{answer.content.decode()}")
+        return answer
+
+    token = send("post", f"{DESK}/next", {}).json()["case"]["token"]
+    url, right = f"{DESK}/{token}", {"answers": dict.fromkeys(positions, label), "rationale": words}
+    send("put", f"{url}/draft", right)
+    for wrong in ({"rationale": "no grade"}, {**right, "reasons": ["no such"]}, {"answers": {"middle": "x"}}):
+        assert send("post", f"{url}/answer", wrong).status_code == 422
+    send("post", f"{url}/skip", {"reason": " "})
+    send("post", f"{url}/undo", {})
+    for _ in range(2):
+        assert send("post", f"{url}/answer", right, f"answer {token}").status_code == 200
+    assert send("post", f"{url}/undo", {}).status_code == 204
+    again = send("post", f"{DESK}/next", {}).json()["case"]["token"]
+    assert send("post", f"{DESK}/{again}/answer", right).status_code == 200
+    for place in ("", "/keys", f"/{token}/differences", f"/{again}/feedback"):
+        visitor.ask("get", f"{DESK}{place}")
+
+
+def test_nothing_planted_reaches_anybody_by_the_api(audit: Audit) -> None:
+    """BEHAVIOUR 9 and 11: bodies and headers, before and after one's own answer, and of the adjudicator."""
+    project, positions = audit.project, positions_of(audit)
+    first = Visitor(factories.member_add(project=project, username="ann", role=Role.REVIEWER))
+    second = Visitor(factories.member_add(project=project, username="CANARY-ben", role=Role.REVIEWER))
+    judge = Visitor(factories.member_add(project=project, username="ada", role=Role.ADJUDICATOR))
+    for _ in range(2):
+        work_by_api(second, positions, "pass", "SAID-by-ben")
+    for label in ("fail", None):
+        work_by_api(first, positions, label, "my own words")
+    assert re.search(r"question \d", first.text())  # they did see cases
+    assert re.findall("CANARY[^<]{0,40}|SAID[^<]{0,40}", first.text()) == []
+    work_by_api(judge, positions, "pass", "settled")
+    assert "SAID-by-ben" in judge.text()
+    assert re.findall("CANARY[^<]{0,40}", judge.text()) == []
+    numbers = re.findall(r'"(?:id|pk|item|case_id|rank|artifact|stratum)"', first.text() + judge.text())
+    assert numbers == []
+
+
 def test_no_address_or_value_at_the_desk_numbers_a_record(audit: Audit) -> None:
     visitor = Visitor(factories.member_add(project=audit.project, username="ann", role=Role.REVIEWER))
     work(visitor, positions_of(audit), "1", "words")
@@ -256,6 +303,7 @@ def test_label_on_record_shows_after_a_practice_answer_and_nowhere_else(calibrat
     visitor.look_everywhere(calibrated)
     assert Review.objects.filter(author=visitor.author, kind=SlotKind.ANCHOR, withdrawal=None).count() == 1
     own = {f"/p/plain/practice/{token}" for token in visitor.tokens()}
+    own |= {f"/api/v1/projects/plain/desk/{token}/feedback" for token in visitor.tokens()}
     elsewhere = "\n".join(seen for seen in visitor.seen if seen.split()[1] not in own)
     assert re.findall("CANARY[^<]{0,40}|TRUTH[^<]{0,40}", elsewhere) == []
     assert re.findall("CANARY[^<]{0,40}", visitor.text()) == []

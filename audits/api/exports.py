@@ -1,0 +1,136 @@
+"""Downloads, streamed; and labels that people gave elsewhere, taken in."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from audits.api.base import NAME, AuditView
+from audits.api.shapes import LabelsAnswer
+from audits.exports.anchors import anchor_lines
+from audits.exports.report import report_data, report_json
+from audits.exports.reviews import review_lines
+from audits.exports.tables import CONTENT_TYPES
+from audits.models import Audit
+from audits.selectors import require_registered
+from audits.services.importing import reviews_import
+from audits.services.uploads import upload_folder, upload_remove, upload_store
+from core.api.once import once
+from core.api.shapes import Given, one_of, shape
+from core.errors import InputError, Problem
+from core.models import Scope
+
+KIND = OpenApiParameter("kind", str, "path", enum=list(CONTENT_TYPES))
+FILES = {(200, kind.partition(";")[0]): OpenApiTypes.STR for kind in CONTENT_TYPES.values()}
+LABELS_LIMIT = 5_000_000  # bytes that are taken in while the client waits
+
+
+class Report(AuditView):
+    reads = (Scope.EXPORTS_READ,)
+
+    @extend_schema(
+        operation_id="report",
+        summary="The whole report",
+        parameters=[NAME],
+        responses={200: OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request, name: str) -> HttpResponse:
+        text = report_json(report_data(self.audit(name), timezone.now()))
+        return HttpResponse(text, content_type="application/json")
+
+
+class Download(AuditView):
+    reads = (Scope.EXPORTS_READ,)
+    what: str
+    lines: Callable[[Audit, str], Iterator[str]]
+
+    def streamed(self, name: str, kind: str) -> HttpResponseBase:
+        audit = self.audit(name)
+        if kind not in CONTENT_TYPES:
+            raise Http404
+        lines = type(self).lines(require_registered(audit), kind)
+        headers = {"Content-Disposition": str(content_disposition_header(True, f"{name}-{self.what}.{kind}"))}
+        return StreamingHttpResponse(lines, content_type=CONTENT_TYPES[kind], headers=headers)
+
+
+class Anchors(Download):
+    what, lines = "anchors", anchor_lines
+
+    @extend_schema(
+        operation_id="anchors", summary="Settled cases, as anchors", parameters=[NAME, KIND], responses=FILES
+    )
+    def get(self, request: Request, name: str, kind: str) -> HttpResponseBase:
+        return self.streamed(name, kind)
+
+
+class Reviews(Download):
+    what, lines = "reviews", review_lines
+
+    @extend_schema(
+        operation_id="reviews", summary="What people said, review by review", parameters=[NAME, KIND], responses=FILES
+    )
+    def get(self, request: Request, name: str, kind: str) -> HttpResponseBase:
+        return self.streamed(name, kind)
+
+
+class LabelsGiven(Given):
+    """`scope` says what becomes of labels of cases that were not drawn."""
+
+    files = serializers.ListField(child=serializers.FileField(allow_empty_file=True), required=False)
+    scope = one_of(["drawn or refused", "drawn only", "all"], default="drawn or refused", required=False)
+
+
+class Labels(AuditView):
+    writes = (Scope.INTAKE,)
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="labels",
+        summary="Take in labels that people gave elsewhere",
+        description=f"As the manifest's `reviews` describes their file; all or nothing. Up to {LABELS_LIMIT:,} bytes: "
+        "the command `import_reviews` takes more.",
+        parameters=[NAME],
+        request={"multipart/form-data": LabelsGiven},
+        responses=shape(LabelsAnswer),
+        examples=[
+            OpenApiExample(
+                "taken in",
+                json.loads(
+                    '{"file": "labels.csv", "rows": 40, "taken": 40, "missing": 0, "duplicates": 0, "absent": 80,'
+                    '"unknown": 0, "left_out": 0, "not_drawn": 0, "elsewhere": 0, "reviews": 40, "adjudications": 0,'
+                    '"duplicate": 0, "surplus": 0, "waiting": 0, "settled": {"imported": 40}}'
+                ),
+                response_only=True,
+            )
+        ],
+    )
+    @once
+    def post(self, request: Request, name: str) -> Response:
+        audit = self.audit(name)
+        given: dict[str, Any] = self.given(LabelsGiven, request)
+        if not given.get("files"):
+            raise InputError(Problem("no file was sent", key="files", allowed="the files that hold the labels"))
+        folder = upload_store(given["files"])
+        try:
+            paths = [upload_folder(folder) / str(file.name) for file in given["files"]]
+            report = reviews_import(
+                audit=audit, paths=paths, scope=given["scope"], actor=self.author, now=timezone.now()
+            )
+        finally:
+            upload_remove(folder)
+        return Response(report.as_dict())
+
+    def body_problem(self, size: int) -> Problem | None:
+        if size <= LABELS_LIMIT:
+            return None
+        return Problem("the upload is too large", value=f"{size:,} bytes", allowed=f"at most {LABELS_LIMIT:,} bytes")
