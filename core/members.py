@@ -1,5 +1,6 @@
 """The people of a project, for its owners."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -62,24 +63,29 @@ def members(request: ProjectRequest) -> HttpResponse:
 @require_POST
 def member_role(request: ProjectRequest, number: int) -> HttpResponse:
     """Another role for one of them."""
-    form = RoleForm(request.POST)
+    author, form = _member(request, number), RoleForm(request.POST)
     if not form.is_valid():
         return _page(request, MemberForm(), (Problem("not a role", allowed=", ".join(Role.values)),), BAD_INPUT)
     role = Role(form.cleaned_data["role"])
-    return _done(request, lambda author: member_role_set(author=author, role=role, **_by(request)), number)
+    return _done(request, author, lambda: member_role_set(author=author, role=role, **_by(request)))
 
 
 @owners
 @require_POST
 def member_removal(request: ProjectRequest, number: int) -> HttpResponse:
     """One of them leaves the project; their labels stay."""
-    return _done(request, lambda author: member_dismiss(author=author, **_by(request)), number)
+    author = _member(request, number)
+    return _done(request, author, lambda: member_dismiss(author=author, **_by(request)))
 
 
-def _done(request: ProjectRequest, change: Any, number: int) -> HttpResponse:
-    author = get_object_or_404(Author, project=request.project, pk=number)
+def _member(request: ProjectRequest, number: int) -> Author:
+    """One of this project: anybody else's is not there, whatever else was sent."""
+    return get_object_or_404(Author, project=request.project, pk=number)
+
+
+def _done(request: ProjectRequest, author: Author, change: Callable[[], Any]) -> HttpResponse:
     try:
-        change(author)
+        change()
     except InputError as error:
         return _page(request, MemberForm(), error.problems, _status(error))
     if author == request.author:  # who may be let in here no more

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db
 METHODS = ("get", "post", "put", "patch", "delete")
 # What a number in an address is of, where it is not a job's.
 NUMBERS = {"adjudication:reason-code": "code", "desk-api:reason-code": "code", "token-revoke": "key"}
+NUMBERS |= {"member-role": "member", "member-removal": "member"}
 NO_SUCH_NAME, NO_SUCH_NUMBER = "no-such-audit", 999_999
 
 
@@ -41,7 +42,7 @@ def other() -> dict[str, object]:
     anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=ann, now=NOW).pk
     key = factories.make_token(project, Scope.INTAKE).token.pk
     found = {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk, "code": code}
-    return found | {"key": key, "anchors": anchors, "kind": "csv"}
+    return found | {"key": key, "anchors": anchors, "kind": "csv", "member": ann.pk}
 
 
 @pytest.fixture

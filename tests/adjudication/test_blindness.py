@@ -231,6 +231,7 @@ def test_no_address_or_value_at_the_desk_numbers_a_record(audit: Audit) -> None:
     compared = set() if audit.comparison.is_swap else {"/p/plain/review/TOKEN/differences"}
     assert {path for path in paths if not path.startswith("/static/")} == compared | {
         "/",
+        "/account",
         "/login",
         "/logout",
         "/p/plain/review",

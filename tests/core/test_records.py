@@ -30,6 +30,9 @@ from adjudication.services.leases import practice_claim
 from adjudication.services.presentations import presentation_ensure
 from adjudication.services.undo import review_undo
 from audits.models import (
+    AnchorCheck,
+    AnchorPart,
+    AnchorSet,
     Audit,
     Cell,
     ColumnCheck,
@@ -39,6 +42,7 @@ from audits.models import (
     Frame,
     Look,
     Registration,
+    Reuse,
     SignOff,
     Stratum,
 )
@@ -103,6 +107,10 @@ STATED = [
     Look,
     Diagnosis,
     SignOff,
+    AnchorSet,
+    AnchorPart,
+    AnchorCheck,
+    Reuse,
 ]
 SEALED = [CaseSet, Case, SystemVersion, Artifact, Generator, Mapping, Reader, Run, Judgment, Reading]
 
@@ -145,6 +153,14 @@ def world(db: None) -> None:
     stated = {"audit": audit, "words": "the parser", "actor": actor, "at": NOW}
     Diagnosis.objects.create(case=lease.item.case, code="parser invalid", owner="mapping", kind="repair", **stated)
     SignOff.objects.create(n=1, kind="rollback", gate=[], **stated)
+    rubric = {"rubric": "right", "rubric_version": "1", "rubric_hash": "0" * 64}
+    made = {"audit": audit, "licence": "CC0-1.0", "anchors": 1, "content_hash": "0" * 64, "card_text": "{}"}
+    anchors = AnchorSet.objects.create(project=project, name="set", version=1, actor=actor, at=NOW, **rubric, **made)
+    AnchorPart.objects.create(anchor_set=anchors, n=1, lines=b"{}")
+    run = comparison.old_run
+    checked = {"reader": Reader.objects.first(), "partition": "development", "comparison": comparison}
+    AnchorCheck.objects.create(anchor_set=anchors, run=run, result={}, at=NOW, **checked)
+    Reuse.objects.create(audit=audit, settlement=Settlement.objects.first(), source="another audit")
 
 
 def _update(row: models.Model) -> None:
