@@ -265,6 +265,7 @@ class Intake:
         while not self._ended() and time.perf_counter() - began < LONGEST:
             time.sleep(1)
         self.seconds = time.perf_counter() - began
+        self.lead.line.close()
 
     def _ended(self) -> bool:
         from django.db import connection
@@ -310,6 +311,7 @@ class Exports:
             _, text = self.lead.ask("export", "GET", f"/p/{PROJECT}/audits/{AUDIT}/reviews.csv")
             self.lines = text.count(b"\n")
             over.wait(1)
+        self.lead.line.close()
 
     def figures(self) -> dict[str, Any]:
         return spread(self.told.seconds.get("export", [])) | {"lines of the last": self.lines}

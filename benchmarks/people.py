@@ -141,3 +141,5 @@ def at_once(work: Callable[..., None], people: list[Person], *arguments: Any) ->
         thread.start()
     for thread in threads:
         thread.join()
+    for person in people:
+        person.line.close()

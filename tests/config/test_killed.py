@@ -25,7 +25,7 @@ from audits.tasks import job_due, jobs_sweep, look_due, looks_sweep
 from config import celery_app
 from core.models import Project, Role
 from core.pulse import DEAD_AFTER
-from core.tasks import sessions_clear
+from core.tasks import answers_sweep, sessions_clear
 from judges.models import Artifact, Case, CaseSet, Judgment, Reading, Run
 from tests import factories
 from tests.adjudication.test_concurrency import at_once
@@ -146,7 +146,7 @@ def test_lease_that_ran_out_goes_to_one_person_though_the_web_server_was_killed_
     assert Review.objects.count() == 0
 
 
-TASKS = [look_due, job_due, jobs_sweep, looks_sweep, sessions_clear]
+TASKS = [look_due, job_due, jobs_sweep, looks_sweep, sessions_clear, answers_sweep]
 
 
 def _task(work: tuple[Any, dict[str, Any]]) -> None:
