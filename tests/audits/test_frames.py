@@ -10,7 +10,7 @@ import pytest
 from adjudication.models import Reference, Settlement
 from adjudication.services.queues import NewItem, items_add
 from adjudication.services.settlements import item_settle
-from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, pool_of
+from audits.frames import FrameRow, frame_bytes, frame_of, frame_rows, frame_sizes, pool_of, sizes_of
 from audits.models import Audit
 from audits.plans import frame_plan
 from audits.services.registering import audit_extend, audit_register
@@ -51,6 +51,16 @@ def test_frame_holds_every_eligible_case_once_with_places_from_1(project: Projec
         assert places == list(range(1, len(places) + 1))
     assert {row.stratum for row in rows} == {"agree", "disagree"}
     assert all((row.stratum == "agree") == (row.old == row.new) for row in rows)
+
+
+def test_plan_is_sized_by_the_very_frame_that_a_registration_freezes(project: Project) -> None:
+    """Strata that were merged for being small included."""
+    swap = factories.make_swap(project, _verdicts(60))
+    audit = factories.make_audit(swap, plan={"strata_by": "transition", "merge_below": 50})
+    plan = frame_plan(audit)
+    sizes = frame_sizes(audit.comparison, pairs_of(audit.comparison), plan)
+    assert sizes == sizes_of(_frame(audit), plan)
+    assert any(" + " in stratum for stratum, *_ in sizes.cells)
 
 
 def test_frame_depends_on_content_alone_and_on_no_row_order_or_key(project: Project) -> None:

@@ -18,6 +18,7 @@ from judges.services import loads
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure
+from judges.services.rows import TOGETHER
 from judges.services.runs import run_load
 from tests import factories
 from tests.factories import NOW, artifact_row, case_row, judgment_row
@@ -259,6 +260,15 @@ def _later(project: Project) -> tuple[CaseSet, LoadCounts]:
         file="f",
         now=timezone.now(),
     )
+
+
+@pytest.mark.parametrize("number", [TOGETHER - 1, TOGETHER, 2 * TOGETHER + 1])
+def test_every_row_is_written_once_however_many_go_into_a_statement(project: Project, number: int) -> None:
+    ids = [f"case {n}" for n in range(number)]
+    case_set, counts = _cases(project, [case_row(case_id, n) for n, case_id in enumerate(ids, 1)])
+    assert counts.created == number
+    assert list(case_set.cases.order_by("pk").values_list("case_id", flat=True)) == ids
+    assert Blob.objects.count() == number  # each has a question of its own
 
 
 def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:

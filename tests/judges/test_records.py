@@ -174,6 +174,7 @@ def test_field_that_no_row_has_is_absent_and_one_that_some_lack_is_not(table: Wr
         (b'{"a": "\xe9"}\n', "row 1: not UTF-8 text (byte 0xE9); allowed: one JSON object per line"),
         (b'[1, 2]\n', "row 1: a record is a mapping of names to values (found '[1, 2]')"),
         (b'{"a": 1}\n\n{"a": 2}\n', "line 2 is blank; allowed: one record per line"),
+        (b'{"a": 1} {"b": 2}\n', "row 1: not JSON: Extra data at character 10; allowed: one JSON object per line"),
         (b"[" * 100_000, "row 1: not JSON: nested too deeply, or a number with too many digits; "
          "allowed: one JSON object per line"),
     ],
