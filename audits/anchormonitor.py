@@ -75,7 +75,7 @@ class MonitoredRun:
     def by_slice(self) -> list[AnchorShare]:
         return [
             AnchorShare(name, one.get("right", 0) + one.get("wrong", 0), one.get("right", 0), one.get(NONE, 0))
-            for name, one in self.check.result["slices"].items()
+            for name, one in sorted(self.check.result["slices"].items())  # PostgreSQL keeps no order of keys
         ]
 
     @property

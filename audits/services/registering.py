@@ -32,7 +32,7 @@ from judges.models import Artifact, Case
 from judges.selectors import pairs_of
 
 BATCH = 500
-LONGEST_SOURCE: int = Reuse._meta.get_field("source").max_length or 0
+LONGEST_SOURCE, LONGEST_PEOPLE = (Reuse._meta.get_field(name).max_length or 0 for name in ("source", "labelled_by"))
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _reuse_references(
                 audit=audit,
                 settlement=settlement,
                 source="; ".join(sorted(sources))[:LONGEST_SOURCE],
-                labelled_by="; ".join(sorted(people)),
+                labelled_by="; ".join(sorted(people))[:LONGEST_PEOPLE],
             )
         )
     Reuse.objects.bulk_create(reuses, batch_size=BATCH)
