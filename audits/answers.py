@@ -25,7 +25,7 @@ def reasons_by_slice(audit: Audit) -> list[dict[str, Any]]:
         given[code] += 1
         for name in audit.comparison.slices:
             slices[code][name][found.get(name, "")] += 1
-    owners = dict(reasons_of(audit.project).values_list("code", "owner"))
+    owners = {one.code: one.owner for one in reasons_of(audit.project)}
     return [
         {
             "code": code,
