@@ -1,7 +1,7 @@
 """How fast every export of an audit writes its reviewed cases, and in how much memory, on SQLite.
 
     python -m benchmarks.export            # 100,000 reviewed cases
-    python -m benchmarks.export --quick    # 2,000
+    python -m benchmarks.export --quick    # 2,000; or --cases N
 
 Every case is drawn, reviewed and settled; a fifth is answered twice. Each export runs in a process of its own, whose
 greatest memory is taken beside that of one that only opens the audit. The floor, in the same way, is a bare
@@ -33,12 +33,13 @@ RATIONALE = "The number given is the one that the question asks for."
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} cases instead of {FULL:,}")
+    parser.add_argument("--cases", type=int, default=FULL)
     parser.add_argument("--one", help=argparse.SUPPRESS)  # what the process of one export is started with
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measured(options.one)))
         return
-    cases = QUICK if options.quick else FULL
+    cases = QUICK if options.quick else options.cases
     with tempfile.TemporaryDirectory(prefix="tertium-export-") as folder:
         environment = os.environ | {"TERTIUM_VAR": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
         os.environ |= environment | {"LOG_LEVEL": "ERROR"}
