@@ -11,8 +11,9 @@ TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/
 
 .DEFAULT_GOAL := help
 PORT ?= 8000
+EXAMPLES ?= 50
 
-.PHONY: help run demo screenshots test lint lock audit clean
+.PHONY: help run demo screenshots test lint fuzz lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +42,9 @@ lint: $(DEV) ## check style, types, storeys, migrations, settings, the API's sch
 	@$(PY) manage.py spectacular --validate --fail-on-warn --file /dev/null
 	@$(VENV)/bin/hadolint Dockerfile
 	@$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
+
+fuzz: $(DEV) ## send the API much of what its schema allows, and of what it forbids (EXAMPLES=50 for each address)
+	@TERTIUM_FUZZ_EXAMPLES=$(EXAMPLES) $(PY) -m pytest tests/test_api_schema.py
 
 lock: $(DEV) ## write requirements*.txt anew from requirements*.in
 	@UV=$(VENV)/bin/uv bin/lock

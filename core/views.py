@@ -30,8 +30,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if isinstance(sys.exc_info()[1], (OperationalError, InterfaceError)):
         status, template = NOT_READY, "503.html"
         words = Problem("the database does not answer", allowed="the same again, in a moment")
-    if request.get_preferred_type(["text/html", "application/json"]) == "application/json":
-        answer: HttpResponse = JsonResponse({"problems": [words.as_dict()]}, status=status)
+    wanted = request.get_preferred_type(["text/html", "application/json"])
+    if wanted == "application/json" or request.path_info.startswith("/api/"):
+        answer: HttpResponse = JsonResponse({"errors": [words.as_dict()]}, status=status)
     else:
         answer = render(None, template, {"what": AWAY}, status=status)
     if status == NOT_READY:

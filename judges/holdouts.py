@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from core.errors import Problem, Refused
-from judges.models import CaseSet, Comparison, ComparisonSummary, HoldoutOpening, Partition
+from judges.models import Case, CaseSet, Comparison, ComparisonSummary, HoldoutOpening, Partition
 
 UNNAMED = "(sealed)"
 
@@ -22,6 +22,11 @@ def opening_of(case_set: CaseSet) -> HoldoutOpening | None:
 def is_sealed(comparison: Comparison) -> bool:
     """Whether the comparison's cases may be counted and not be read one by one."""
     return comparison.partition == Partition.HOLDOUT and opening_of(comparison.case_set) is None
+
+
+def case_is_sealed(case: Case) -> bool:
+    """The same of one case, where no comparison is at hand."""
+    return case.partition == Partition.HOLDOUT and opening_of(case.case_set) is None
 
 
 def require_open(comparison: Comparison) -> None:

@@ -40,9 +40,10 @@ def other() -> dict[str, object]:
     code = project.reason_codes.latest("pk").pk
     job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
     anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=ann, now=NOW).pk
+    look = audit.looks.get().pk
+    known = {"name": audit.name, "look": look, "token": lease.token, "number": job.pk, "code": code}
     key = factories.make_token(project, Scope.INTAKE).token.pk
-    found = {"name": audit.name, "look": audit.looks.get().pk, "token": lease.token, "number": job.pk, "code": code}
-    return found | {"key": key, "anchors": anchors, "kind": "csv", "member": ann.pk}
+    return known | {"key": key, "anchors": anchors, "kind": "csv", "member": ann.pk}
 
 
 @pytest.fixture

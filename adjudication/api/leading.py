@@ -1,7 +1,6 @@
 """What leads and owners do about the desk: serve skipped cases again, name reasons."""
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -15,6 +14,7 @@ from adjudication.models import ReasonCode, ReasonOwner, ReasonStage, Skip
 from adjudication.selectors import reasons_given, reasons_of, skips_open
 from adjudication.services.reasons import LONGEST_CODE, LONGEST_MEANING, reason_code_add, reason_code_place
 from adjudication.services.skips import skips_lift
+from adjudication.skipped import SkipTold
 from core.api.base import ApiView
 from core.api.once import once
 from core.api.pages import Pages
@@ -23,21 +23,6 @@ from core.models import Role, Scope
 
 CREATED = 201
 MOST_ITEMS = 1000
-
-
-@dataclass(frozen=True)
-class SkipAnswer:
-    """Who passed on a case that is not settled, and why. `item` goes with the wish to serve it again."""
-
-    item: int
-    case_id: str
-    by: str
-    reason: str
-    at: datetime
-
-    @classmethod
-    def of(cls, skip: Skip) -> "SkipAnswer":
-        return cls(skip.item_id, skip.item.case.case_id, skip.author.pseudonym, skip.reason, skip.at)
 
 
 @dataclass(frozen=True)
@@ -53,12 +38,15 @@ class SkipsView(ApiView):
 class Skips(SkipsView, GenericAPIView):
     queryset = Skip.objects.none()
     pagination_class = Pages
-    serializer_class = shape(SkipAnswer)
 
-    @extend_schema(operation_id="skips", summary="What reviewers passed on, the latest first")
+    @extend_schema(
+        responses=shape(SkipTold)(many=True),
+        operation_id="skips",
+        summary="What reviewers passed on, the latest first",
+    )
     def get(self, request: Request) -> Response:
         page: Any = self.paginate_queryset(skips_open(self.project))
-        return self.get_paginated_response([asdict(SkipAnswer.of(skip)) for skip in page])
+        return self.get_paginated_response([asdict(SkipTold.of(skip)) for skip in page])
 
 
 class LiftGiven(Given):

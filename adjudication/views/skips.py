@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from adjudication.selectors import skips_open
 from adjudication.services.skips import skips_lift
+from adjudication.skipped import SkipTold
 from core.access import ProjectRequest, access
 from core.models import Role
 
@@ -23,6 +24,6 @@ def skipped(request: ProjectRequest) -> HttpResponse:
         lifted = skips_lift(items=items, actor=request.author, now=timezone.now())
         messages.success(request, f"Served again: {lifted} case{'' if lifted == 1 else 's'}.")
         return redirect(request.path)
-    shown = list(skips_open(request.project)[: PAGE + 1])
+    shown = [SkipTold.of(skip) for skip in skips_open(request.project)[: PAGE + 1]]
     context = {"skips": shown[:PAGE], "more": len(shown) > PAGE, "page_size": PAGE}
     return render(request, "adjudication/skipped.html", context)

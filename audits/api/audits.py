@@ -66,9 +66,13 @@ class Audits(AuditView, GenericAPIView):
     filter_backends = [filters.DjangoFilterBackend]
     filterset_class = AuditFilter
     pagination_class = Pages
-    serializer_class = shape(AuditAnswer)
 
-    @extend_schema(operation_id="audits", summary="Audits, the latest first", examples=[OpenApiExample("one", EXAMPLE)])
+    @extend_schema(
+        responses=shape(AuditAnswer)(many=True),
+        operation_id="audits",
+        summary="Audits, the latest first",
+        examples=[OpenApiExample("one", EXAMPLE)],
+    )
     def get(self, request: Request) -> Response:
         page: Any = self.paginate_queryset(self.filter_queryset(audits_of(self.project)))
         return self.get_paginated_response([asdict(AuditAnswer.of(one)) for one in standings_of(page)])
@@ -91,7 +95,7 @@ class Manifest(AuditView):
         operation_id="manifest",
         summary="The manifest, as it was sent",
         parameters=[NAME],
-        responses={(200, "application/yaml"): OpenApiTypes.STR},
+        responses={(200, "application/yaml"): OpenApiTypes.ANY},
     )
     def get(self, request: Request, name: str) -> HttpResponse:
         return HttpResponse(self.audit(name).manifest, content_type="application/yaml; charset=utf-8")
@@ -245,9 +249,13 @@ class Looks(AuditView, GenericAPIView):
     filter_backends = [filters.DjangoFilterBackend]
     filterset_class = LookFilter
     pagination_class = Pages
-    serializer_class = shape(LookAnswer)
 
-    @extend_schema(operation_id="looks", summary="Looks, the latest first", parameters=[NAME])
+    @extend_schema(
+        responses=shape(LookAnswer)(many=True),
+        operation_id="looks",
+        summary="Looks, the latest first",
+        parameters=[NAME],
+    )
     def get(self, request: Request, name: str) -> Response:
         page: Any = self.paginate_queryset(self.filter_queryset(looks_listed(self.audit(name))))
         return self.get_paginated_response([asdict(LookAnswer.of(look)) for look in page])

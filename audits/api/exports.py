@@ -23,7 +23,6 @@ from audits.exports.reviews import review_lines
 from audits.exports.tables import CONTENT_TYPES
 from audits.models import Audit
 from audits.selectors import require_registered
-from audits.services.importing import reviews_import
 from audits.services.uploads import upload_folder, upload_remove, upload_store
 from core.api.once import once
 from core.api.shapes import Given, one_of, shape
@@ -120,6 +119,9 @@ class Labels(AuditView):
         given: dict[str, Any] = self.given(LabelsGiven, request)
         if not given.get("files"):
             raise InputError(Problem("no file was sent", key="files", allowed="the files that hold the labels"))
+        # Imported where it is needed: whoever only reads must not pay for what draws a sample.
+        from audits.services.importing import reviews_import
+
         folder = upload_store(given["files"])
         try:
             paths = [upload_folder(folder) / str(file.name) for file in given["files"]]

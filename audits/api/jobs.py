@@ -85,9 +85,10 @@ class Jobs(AuditView, GenericAPIView):
     filter_backends = [filters.DjangoFilterBackend]
     filterset_class = JobFilter
     pagination_class = Pages
-    serializer_class = shape(JobAnswer)
 
-    @extend_schema(operation_id="jobs", summary="What was asked for, the latest first")
+    @extend_schema(
+        responses=shape(JobAnswer)(many=True), operation_id="jobs", summary="What was asked for, the latest first"
+    )
     def get(self, request: Request) -> Response:
         jobs = Job.objects.filter(project=self.project).select_related("project", "audit", "actor")
         page: Any = self.paginate_queryset(self.filter_queryset(jobs))

@@ -66,13 +66,8 @@ class Schema(AutoSchema):
     """Adds what every operation of ours has: its scopes, its errors, and a key for writes."""
 
     def get_description(self) -> str:
-        said = str(super().get_description() or "")
-        view = self.view
-        if not isinstance(view, ApiView) or not view.roles:
-            return said
-        scopes = view.reads if self.method == "GET" else view.writes
-        roles = ", ".join(role.value for role in view.roles)
-        return f"{said}\n\nRoles: {roles}. Token scope: {' or '.join(scope.value for scope in scopes)}."
+        """What a view's own decorator says stands instead; docstrings are for who reads the code."""
+        return ""
 
     def get_tags(self) -> list[str]:
         """By what stands behind the project in the address."""
@@ -82,11 +77,19 @@ class Schema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         if operation is None:
             return None
+        said = operation.get("description", "")
+        operation["description"] = f"{said}\n\n{self._who()}".strip()
         for status in FAULTS:
             operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{status}"})
         if getattr(getattr(self.view, self.method.lower(), None), "once", False):
             operation.setdefault("parameters", []).append(KEY_PARAMETER)
         return operation
+
+    def _who(self) -> str:
+        view: ApiView = self.view
+        scopes = view.reads if self.method == "GET" else view.writes
+        roles = ", ".join(role.value for role in view.roles)
+        return f"Roles: {roles}. Token scope: {' or '.join(scope.value for scope in scopes)}."
 
 
 def with_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:

@@ -90,9 +90,9 @@ def pages(audit: Audit, lead: Author) -> dict[str, str]:
     case = audit.comparison.case_set.cases.earliest("pk").case_id
     found: dict[str, str] = {}
     for route in routes():
-        if route.name in ("logout", "login", "healthz") or route.name.startswith("adjudication:"):
+        if route.name in ("logout", "login", "healthz") or route.name.startswith("adjudication:r"):
             continue
-        for kind in KINDS.get(route.name.removeprefix("audits:"), ["html"]):
+        for kind in KINDS.get(route.name.rpartition(":")[2], ["html"]):
             url = route.url(project="plain", name=audit.name, number=jobs[0].pk, look=look, kind=kind)
             for query in ("", *(asked.format(case) for asked in QUERIES.get(route.name, ()))):
                 answer = client.get(url + query)
