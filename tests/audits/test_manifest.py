@@ -92,7 +92,7 @@ def test_all_problems_come_at_once_from_the_schema_and_from_the_checks(load: Loa
     folder = found[-1].split("no such file; not ")[1].split("/verdicts.csv")[0]
     assert found == [
         "plan.seed: missing; allowed: 1 to 64 letters, digits, dots, hyphens or underscores",
-        "plan.half_widht: unknown key; did you mean 'half_width'?; allowed: allocation, detectable_difference, "
+        "plan.half_widht: unknown key; did you mean 'half_width'?; allowed: allocation, budget, detectable_difference, "
         "estimand, half_width, level, policy, power, predictor, seed, side, strata, target",
         "plan.policy: not an allowed value (found 'montored'); allowed: planned, monitored, anytime",
         "mappings.yes-no@1.table.No: not a label of the scale; did you mean 'fail'? (found 'fial'); "

@@ -57,8 +57,7 @@ def test_budget_is_held_to_its_point_of_the_curve() -> None:
 def test_references_that_are_there_save_labels_where_the_plan_takes_them() -> None:
     assert reuse_words(0, 118, wanted=True) == ""
     there = "Earlier audits under this rubric have settled 12 of the 118 cases"
-    assert (
-        reuse_words(12, 118, wanted=True) == f"{there}: their references are reused, and 106 labels are left to give."
-    )
+    words = "Labels that are there already settle 12 of the 118 cases: 106 labels are left to give."
+    assert reuse_words(12, 118, wanted=True) == words
     unused = f"{there}. With review.reuse_references in the manifest, 106 labels would be left to give."
     assert reuse_words(12, 118, wanted=False) == unused

@@ -156,7 +156,7 @@ def test_settings_load_without_the_heavy_libraries(tmp_path: Path) -> None:
 
 def test_every_variable_that_config_reads_stands_in_the_example() -> None:
     source = "\n".join(file.read_text() for file in (ROOT / "config").glob("*.py"))
-    plain = set(re.findall(r'env\.(?:text|flag|hosts|base_path|choice|whole_number)\(\s*"([A-Z_]+)"', source))
+    plain = set(re.findall(r'env\.(?:text|flag|hosts|base_path|issuer|choice|whole_number)\(\s*"([A-Z_]+)"', source))
     secret = set(re.findall(r'env\.secret\(\s*"([A-Z_]+)"', source))
     example = set(re.findall(r"^#? ?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert plain | secret | {f"{name}_FILE" for name in secret} == example

@@ -27,7 +27,7 @@ def test_database_that_is_away_is_said_in_a_page_and_in_json(error: type[Excepti
     assert (page.status_code, page["Retry-After"]) == (document.status_code, document["Retry-After"]) == (503, "5")
     assert "The database does not answer" in page.content.decode()
     assert json.loads(document.content) == {
-        "problems": [{"what": "the database does not answer", "allowed": "the same again, in a moment"}]
+        "errors": [{"what": "the database does not answer", "allowed": "the same again, in a moment"}]
     }
     assert CANARY not in page.content.decode()
 

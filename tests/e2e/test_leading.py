@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -270,17 +271,13 @@ def test_page_that_is_watched_is_not_touched_while_nothing_happens(audit: Audit,
     assert page.locator("#strata").get_attribute("data-kept") == "yes"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_of_an_audit_has_a_serious_barrier(audit: Audit, lea: Author, open_as: Open, scheme: str) -> None:
+@pytest.mark.parametrize("how", [{}, {"color_scheme": "dark", **PHONE}], ids=["light", "dark and small"])
+def test_no_page_of_an_audit_has_a_serious_barrier_or_is_wider_than_its_screen(
+    audit: Audit, lea: Author, open_as: Open, how: dict[str, Any]
+) -> None:
     for path in ("/p/p/audits", "/p/p/audits/new", *(f"/p/p/audits/swap/{path}" for path in PATHS)):
-        page = open_as(lea, path, color_scheme=scheme)
-        assert barriers(page) == [], path
-
-
-def test_no_page_of_an_audit_is_wider_than_a_small_screen(audit: Audit, lea: Author, open_as: Open) -> None:
-    for path in ("/p/p/audits", "/p/p/audits/new", *(f"/p/p/audits/swap/{path}" for path in PATHS)):
-        page = open_as(lea, path, **PHONE)
-        assert overflow(page) == 0, path
+        page = open_as(lea, path, **how)
+        assert (barriers(page), overflow(page)) == ([], 0), path
 
 
 def test_draft_has_no_barrier_and_fits_a_small_screen(draft: Audit, lea: Author, open_as: Open) -> None:

@@ -1,6 +1,7 @@
 """Pages for everybody: no barrier, no overflow on a small screen, and no case that makes them slow."""
 
 import time
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -73,24 +74,19 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_barrier(project: Project, people: dict[str, Author], open_as: Open, scheme: str) -> None:
+@pytest.mark.parametrize("how", [{}, {"color_scheme": "dark", **PHONE}], ids=["light", "dark and small"])
+def test_no_page_has_a_serious_barrier_or_is_wider_than_its_screen(
+    project: Project, people: dict[str, Author], open_as: Open, how: dict[str, Any]
+) -> None:
     fill(project, people)
     for who, path in PAGES:
-        page = open_as(people[who] if who else None, path, color_scheme=scheme)
-        assert barriers(page) == [], path
+        page = open_as(people[who] if who else None, path, **how)
+        assert (barriers(page), overflow(page)) == ([], 0), path
         for opener in ("keys", "skip"):
             if page.locator(f"[data-opens={opener}]").count():
                 page.locator(f"[data-opens={opener}]").click()
                 assert barriers(page) == [], opener
                 page.keyboard.press("Escape")
-
-
-def test_no_page_is_wider_than_a_small_screen(project: Project, people: dict[str, Author], open_as: Open) -> None:
-    fill(project, people)
-    for who, path in PAGES:
-        page = open_as(people[who] if who else None, path, **PHONE)
-        assert overflow(page) == 0, path
 
 
 def test_texts_run_nothing_and_turn_nothing(project: Project, people: dict[str, Author], open_as: Open) -> None:

@@ -6,25 +6,30 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from audits.models import Audit, JobKind
+from audits.models import Audit, JobKind, PlanChart
 from audits.services.anchorsets import anchor_set_make
-from audits.services.charts import change_charts_draw
+from audits.services.charts import change_charts_draw, plan_charts_draw
 from audits.services.jobs import job_ask
-from audits.services.uploads import preview_store, refused_keep
+from audits.services.sizing import draft_size
+from audits.services.uploads import packet_keep, preview_store, refused_keep
 from audits.urls import urlpatterns
 from tests.audits.views.conftest import NOW, People, client_of
 
 pytestmark = pytest.mark.django_db
 
-POSTED = {"register", "preview-new", "job-cancel"}
+POSTED = {"register", "preview-new", "job-cancel", "packet"}
 
 
 def addresses(audit: Audit, people: People) -> dict[str, str]:
     """One address of every route; a route without one here fails the test below."""
     files = [SimpleUploadedFile("cases.csv", b"id,label\na,pass\n")]
     change_charts_draw(now=NOW)
+    draft_size(audit=audit)
+    plan_charts_draw(now=NOW)
     job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
     refused_keep(job=job, lines=["file\n"], now=NOW)
+    packet = job_ask(kind=JobKind.PACKET, actor=people["lead"], now=NOW, audit=audit)
+    packet_keep(job=packet, write=lambda path: path.write_bytes(b"a packet"), now=NOW)
     anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=people["lead"], now=NOW).pk
     own = {
         "list": [],
@@ -40,6 +45,8 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "job": [job.pk],
         "job-live": [job.pk],
         "job-refused": [job.pk],
+        "job-packet": [packet.pk],
+        "plan-chart": [audit.name, PlanChart.objects.get().pk],
         "chart": [audit.name, audit.looks.latest("pk").pk],
         "report": [audit.name, "html"],
         "anchors": [audit.name, "csv"],
