@@ -83,7 +83,8 @@ def test_no_page_has_a_serious_barrier_or_is_wider_than_its_screen(
         page = open_as(people[who] if who else None, path, **how)
         assert (barriers(page), overflow(page)) == ([], 0), path
         for opener in ("keys", "skip"):
-            if page.locator(f"[data-opens={opener}]").count():
+            # A small screen shows no keys: whoever holds one has none.
+            if page.locator(f"[data-opens={opener}]:visible").count():
                 page.locator(f"[data-opens={opener}]").click()
                 assert barriers(page) == [], opener
                 page.keyboard.press("Escape")
