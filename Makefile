@@ -26,8 +26,8 @@ demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit f
 	@$(PY) manage.py demo
 
 test: $(DEV) ## run every test on SQLite, then those marked `database` on PostgreSQL
-	@$(PY) -m pytest -n 2 --dist worksteal
-	@$(PY) -m tests.postgres -n 2 --dist worksteal
+	@$(PY) -m pytest -n 2
+	@$(PY) -m tests.postgres -n 2
 
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots

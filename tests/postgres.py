@@ -1,7 +1,6 @@
 """`python -m tests.postgres [arguments of pytest]`: the tests marked `database` again, on PostgreSQL.
 
-The server is a temporary one, or the one that TERTIUM_TEST_DATABASE_URL names. Its tables are made as the models say,
-which is sooner done than to migrate: that migrations come to the same, `make lint` asks, and `test_scale_out` migrates.
+The server is a temporary one, or the one that TERTIUM_TEST_DATABASE_URL names.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ def main(arguments: list[str]) -> int:
     given = os.environ.get("TERTIUM_TEST_DATABASE_URL")
     with contextlib.nullcontext(given) if given else temporary_postgres() as url:
         environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL_FILE"}
-        command = [sys.executable, "-m", "pytest", "--nomigrations", "-m", "database", *arguments]
+        command = [sys.executable, "-m", "pytest", "-m", "database", *arguments]
         return subprocess.run(command, env=environment | {"DATABASE_URL": url}, check=False).returncode
 
 
