@@ -45,8 +45,7 @@ def _arguments(audit: Audit, frame: FrameSizes) -> dict[str, Any]:
     _check_scores(frame)
     half_width = target_half_width(plan)
     requests = _requests(plan["allocation"], frame)
-    strata = sorted({stratum for stratum, *_ in frame.cells})
-    if half_width is None and (unsized := [name for name in strata if requests.get(name) == "optimal"]):
+    if half_width is None and (unsized := [name for name in sorted(frame.strata) if requests.get(name) == "optimal"]):
         raise InputError(
             Problem(
                 "without a target nothing is optimal",
@@ -84,7 +83,7 @@ def _requests(allocation: Mapping[str, Any], frame: FrameSizes) -> dict[str, Req
             requests |= _shared_out(asked, sizes)
         else:
             requests |= dict.fromkeys(sizes, asked)
-    if any(stratum == FORCED for stratum, *_ in frame.cells):
+    if FORCED in frame.strata:
         requests[FORCED] = "all"
     return requests
 

@@ -1,4 +1,5 @@
-"""What the desk's answers come to: agreement, reasons by slice and owner, each person's pace. Counted by the worker."""
+"""What the desk's answers come to: agreement, reasons by slice and owner, each person's answers, counted by the
+worker; and the pace of the last of them, read at each request."""
 
 from collections import Counter, defaultdict
 from typing import Any

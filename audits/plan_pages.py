@@ -29,7 +29,7 @@ from core.errors import Problem
 
 @dataclass(frozen=True)
 class StratumPlan:
-    """One row of the plan: `more` is what an extension to the target would add, where that is known."""
+    """One row of the plan: `needed` is what an extension to the target would come to, where that is known."""
 
     name: str
     size: int

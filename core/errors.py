@@ -42,6 +42,8 @@ class Problem:
 class InputError(Exception):
     """What a person gave cannot be taken as it is. Carries every problem found, never only the first."""
 
+    status = 422  # of the answer that says so, by page and API
+
     def __init__(self, problems: Problem | str | Iterable[Problem]):
         if isinstance(problems, str):
             problems = Problem(problems)
@@ -51,6 +53,8 @@ class InputError(Exception):
 
 class Refused(InputError):
     """The input is sound, and the answer is no: the state of things, or a rule, forbids it."""
+
+    status = 409
 
 
 def shortened(value: str) -> str:

@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.access import ProjectRequest, access
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 from core.models import Author, Role
 from core.selectors import members_of
 from core.services import member_dismiss, member_enrol, member_role_set
 
-BAD_INPUT, REFUSED = 422, 409
+BAD_INPUT = InputError.status
 USERNAME = get_user_model()._meta.get_field("username")
 
 owners = access(Role.OWNER)
@@ -52,7 +52,7 @@ def members(request: ProjectRequest) -> HttpResponse:
     try:
         author, password = member_enrol(**form.cleaned_data, actor=request.author, now=timezone.now())
     except InputError as error:
-        return _page(request, form, error.problems, _status(error))
+        return _page(request, form, error.problems, error.status)
     if password:
         return _page(request, MemberForm(), new={"username": form.cleaned_data["username"], "password": password})
     messages.success(request, f"{form.cleaned_data['username']} is in the project, as {author.pseudonym}.")
@@ -87,7 +87,7 @@ def _done(request: ProjectRequest, author: Author, change: Callable[[], Any]) ->
     try:
         change()
     except InputError as error:
-        return _page(request, MemberForm(), error.problems, _status(error))
+        return _page(request, MemberForm(), error.problems, error.status)
     if author == request.author:  # who may be let in here no more
         return redirect("home")
     return redirect("members", request.project.name)
@@ -95,10 +95,6 @@ def _done(request: ProjectRequest, author: Author, change: Callable[[], Any]) ->
 
 def _by(request: ProjectRequest) -> dict[str, Any]:
     return {"actor": request.author, "now": timezone.now()}
-
-
-def _status(error: InputError) -> int:
-    return REFUSED if isinstance(error, Refused) else BAD_INPUT
 
 
 def _page(

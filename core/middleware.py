@@ -4,11 +4,9 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from core.errors import InputError, Refused
+from core.errors import InputError
 
 log = logging.getLogger(__name__)
-
-REFUSED, BAD_INPUT = 409, 422
 
 
 class Problems:
@@ -26,6 +24,5 @@ class Problems:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, InputError):
             return None
-        status = REFUSED if isinstance(error, Refused) else BAD_INPUT
-        log.info("%s on %s %s: %s", status, request.method, request.path, error)
-        return render(request, "core/problem.html", {"problems": error.problems}, status=status)
+        log.info("%s on %s %s: %s", error.status, request.method, request.path, error)
+        return render(request, "core/problem.html", {"problems": error.problems}, status=error.status)

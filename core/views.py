@@ -9,13 +9,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.access import ProjectRequest, access, public, signed_in
 from core.checks import why_unready
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 from core.forms import TokenForm
 from core.models import Membership, Role
 from core.pages import Link, links_of
 from core.tokens import pipeline_token_make, token_revoke, tokens_of
 
-REFUSED, BAD_INPUT, NOT_READY = 409, 422, 503
+BAD_INPUT, NOT_READY = InputError.status, 503
 SHOWN_TOKENS = 100
 RETRY_AFTER = 5  # seconds
 AWAY = "Nothing was lost that was shown as saved, and a review that is sent again is stored once."
@@ -96,7 +96,7 @@ def tokens(request: ProjectRequest) -> HttpResponse:
     try:
         token, key = pipeline_token_make(**form.cleaned_data, actor=request.author, now=timezone.now())
     except InputError as error:
-        return _tokens_page(request, form, error.problems, status=REFUSED if isinstance(error, Refused) else BAD_INPUT)
+        return _tokens_page(request, form, error.problems, status=error.status)
     return _tokens_page(request, TokenForm(), made=token.author.pseudonym, key=key)
 
 

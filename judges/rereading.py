@@ -6,11 +6,13 @@ from typing import Any
 
 from django.db.models import F
 
+from core.batches import batches
 from core.models import Project
 from judges.models import Judgment, Reader, ReadingState, Run
-from judges.services.loads import chunks
 from judges.services.runs import reading_by
 from judges.services.texts import texts_of
+
+BATCH = 2000  # responses, with their texts in memory
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def reread(
 
 def _rows(judgments: Iterable[Any], project: Project, other: Reader) -> Iterator[Difference]:
     read = reading_by(other)
-    for chunk in chunks(judgments):
+    for chunk in batches(judgments, BATCH):
         texts = texts_of(project=project, hashes=[judgment.raw_hash for judgment in chunk])
         for judgment in chunk:
             raw = texts[judgment.raw_hash]

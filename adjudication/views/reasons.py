@@ -38,7 +38,7 @@ def reason_codes(request: ProjectRequest) -> HttpResponse:
     try:
         reason_code_add(**form.cleaned_data, actor=request.author, now=timezone.now())
     except InputError as error:
-        return _page(request, form, error.problems, REFUSED if isinstance(error, Refused) else BAD_INPUT)
+        return _page(request, form, error.problems, error.status)
     return redirect("adjudication:reason-codes", request.project.name)
 
 

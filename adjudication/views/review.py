@@ -54,7 +54,7 @@ def review_send(request: ProjectRequest, token: UUID) -> HttpResponse:
         draft_save(lease=lease, actor=request.author, now=timezone.now(), **form.content())
         return told(request, [LOST], REFUSED)
     except InputError as error:
-        return told(request, _sentences(error), REFUSED if isinstance(error, Refused) else BAD_INPUT)
+        return told(request, _sentences(error), error.status)
     if lease.slot.kind == SlotKind.PRACTICE:
         return _feedback(request, lease)
     # An answer beyond what the item needed is kept, and nothing hangs on it.

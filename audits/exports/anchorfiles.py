@@ -3,7 +3,6 @@ every row, so that a file by itself says what it is."""
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from audits.anchorsets import COLUMNS, SET_COLUMNS, Record, records_of
 from audits.exports.anchorcards import card_markdown
 from audits.exports.tables import FORMATS, csv_lines
 from audits.models import AnchorSet
+from core.batches import batches
 from core.identity import canonical_bytes
 
 SET_FORMATS = (*FORMATS, "parquet")
@@ -64,7 +64,7 @@ def _parquet(rows: Iterator[Record]) -> Iterator[bytes]:
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in (*COLUMNS, *SET_COLUMNS)])
     written = _Written()
     with parquet.ParquetWriter(pyarrow.PythonFile(written, mode="w"), schema, compression="zstd") as writer:
-        while batch := list(islice(rows, ROWS)):
+        for batch in batches(rows, ROWS):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             yield written.taken()
     yield written.taken()

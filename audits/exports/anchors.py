@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from adjudication.models import Reference, Review, SettlementHow, SlotKind
 from audits.exports.tables import lines_write, record_lines
 from audits.models import Audit, Draw, Reuse, Stratum
 from audits.selectors import standing_settlements
+from core.batches import batches
 from judges.holdouts import require_open
 from judges.models import CaseSet, Rubric
 
@@ -72,7 +72,7 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
     strata = {stratum.pk: stratum for stratum in audit.strata.all()}
     labels_drawn = audit.registrations.latest("n").labels
     named = audit.comparison.case_set, audit.rubric
-    for batch in _batches(rows.iterator(chunk_size=BATCH)):
+    for batch in batches(rows.iterator(chunk_size=BATCH), BATCH):
         beside = _beside(audit, [row["settlement__item"] for row in batch])
         for row in batch:
             stratum, position = beside.drawn.get(row["settlement__item"], (None, None))
@@ -116,11 +116,6 @@ def _anchor(
         rationale="\n\n".join(beside.rationales.get((item, _deciding(how)), ())),
         reused_from=reused_from if how == SettlementHow.REUSED else "",
     )
-
-
-def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    while batch := list(islice(rows, BATCH)):
-        yield batch
 
 
 @dataclass(frozen=True)

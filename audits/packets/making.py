@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from audits.packets.contents import (
 from audits.packets.pairs import PAIR_COLUMNS, pair_row
 from audits.selectors import looks_of, require_registered
 from audits.verdicts import gate_dicts, gate_now, sign_off_dicts
+from core.batches import batches
 from core.identity import canonical_json
 from core.models import Author
 from core.version import VERSION
@@ -156,14 +156,14 @@ def _side(run: Run, reader: Reader) -> dict[str, Any]:
 
 
 def _cases(comparison: Comparison) -> Iterator[CaseLine]:
-    cases = iter(
+    cases = (
         comparison.case_set.cases.filter(partition=comparison.partition)
         .order_by("pk")
         .values_list("pk", "case_id", "version", "input_hash", "partition", "cluster", "slices")
         .iterator()
     )
     old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
-    while chunk := list(islice(cases, CHUNK)):
+    for chunk in batches(cases, CHUNK):
         hashes = _hashes([case[0] for case in chunk], {old, new})
         for pk, case_id, version, input_hash, partition, cluster, slices in chunk:
             sides = [*hashes.get((pk, old), ("", "")), *hashes.get((pk, new), ("", ""))]
@@ -181,13 +181,13 @@ def _hashes(cases: list[int], systems: set[int]) -> dict[tuple[int, int], tuple[
 def _settlements(audit: Audit) -> Iterator[SettlementLine]:
     comparison = audit.comparison
     old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
-    settlements = iter(
+    settlements = (
         Settlement.objects.filter(queue=audit.queue)
         .order_by("number")
         .values_list("pk", "number", "item__case__case_id", "item__case__version", "how", "at")
         .iterator()
     )
-    while chunk := list(islice(settlements, CHUNK)):
+    for chunk in batches(settlements, CHUNK):
         labels: dict[tuple[int, int], str] = {
             (settlement, system): label
             for settlement, system, label in Reference.objects.filter(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
+from audits.anchormonitor import NONE
 from audits.anchorsets import Labels, labels_of, latest_sets, records_of
 from audits.models import AnchorCheck, AnchorSet
 from core.models import Project
@@ -88,7 +89,7 @@ def _result(labels: Labels, said: Said) -> dict[str, Any]:
             unsaid[label] += 1
         else:
             counts[label, verdict] += 1
-        said_of = "without a verdict" if verdict is None else "right" if verdict == label else "wrong"
+        said_of = NONE if verdict is None else "right" if verdict == label else "wrong"
         for name in inside:
             slices.setdefault(name, Counter())[said_of] += 1
     return {

@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 
 from adjudication.models import QueuePurpose
 from adjudication.services.calibrating import KnownCase, known_cases_add
-from audits.anchorsets import CONTENT, Record, labels_of, records_of
+from audits.anchorsets import CONTENT, labels_of, records_of
 from audits.exports.anchorfiles import SET_FORMATS
 from audits.exports.anchors import anchors_of
 from audits.exports.cells import recovered
@@ -18,6 +17,7 @@ from audits.exports.tables import format_of
 from audits.models import AnchorSet, Audit
 from audits.selectors import require_registered
 from audits.services.anchorsets import anchor_set_take
+from core.batches import batches
 from core.errors import InputError, Problem
 from core.identity import file_hash
 from core.models import Author, Project
@@ -94,7 +94,7 @@ def known_set_from_anchors(
     project, labels = anchor_set.project, labels_of(records_of(anchor_set))
     rows: dict[int, AnchorRow] = {}  # by artifact
     seen = 0
-    for batch in _batches(records_of(anchor_set)):
+    for batch in batches(records_of(anchor_set), BATCH):
         few = [
             AnchorRow(seen + n, _texts({name: record[name] for name in (*NEEDED, RATIONALE)}))
             for n, record in enumerate(batch, 1)
@@ -111,11 +111,6 @@ def known_set_from_anchors(
         raise InputError(Problem(what, value=str(anchor_set), allowed=allowed))
     made = _store(project, list(rows.values()), f"anchor set {anchor_set}", name, purpose, actor, now)
     return replace(made, absent=anchor_set.anchors - len(rows))
-
-
-def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
-    while batch := list(islice(records, BATCH)):
-        yield batch
 
 
 def _file_rows(path: Path, kind: str) -> Iterator[AnchorRow]:

@@ -14,6 +14,7 @@ from adjudication.services.queues import NewItem, items_add
 from audits.models import Audit
 from audits.selectors import require_registered
 from audits.services.registering import artifacts_of
+from core.batches import batches
 from core.errors import InputError, Problem
 from core.models import Author
 from core.services import imported_author
@@ -22,7 +23,7 @@ from judges.intake.problems import Problems
 from judges.intake.rows import CaseIndex, LabelRow, Tally
 from judges.intake.specs import Join, Layout, ReviewColumns, ReviewSource
 from judges.models import Mapping as LabelMapping
-from judges.services.loads import chunks
+from judges.services.loads import CHUNK
 
 Scope = Literal["drawn or refused", "drawn only", "all"]
 FINAL = "adjudicated"
@@ -84,7 +85,7 @@ def reviews_import(*, audit: Audit, paths: Sequence[Path], scope: Scope, actor: 
             raise InputError(_not_drawn(source.file, outside))
         if scope == "drawn only":
             rows = [row for row in rows if row.case in drawn]
-        for chunk in chunks(rows):
+        for chunk in batches(rows, CHUNK):
             _merge(report.imported, _import_chunk(audit, source, chunk, source.file, actor, now))
     return report
 

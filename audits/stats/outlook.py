@@ -90,7 +90,7 @@ def plan_outlook(
         checked_count(budget, "budget", at_least=1)
     needs = tuple(_need(pool, one, half_width, asked) for one in POLICIES)
     order, own = plan_basis(pool, policy=policy, half_width=half_width, **asked)
-    projectors = {need.policy: _under(own, need.policy) for need in needs}
+    projectors = {need.policy: _projector(own, own.expected, need.policy) for need in needs}
     fewest = int(order.starts.sum())
     totals = [sum(need.sizing.n.values()) for need in needs if need.sizing]
     draws = max(FEWEST_DRAWS, min(DRAWS, MOST_WORK // len(own.expected)))
@@ -121,10 +121,6 @@ def _samples(order: GreedyOrder, fewest: int, marked: Sequence[int]) -> list[tup
     apart = {labels for labels in even if all(abs(labels - one) * POINTS * 2 >= end for one in shown)}
     wanted = sorted(shown | apart | {fewest})
     return [(labels, dict(order.allocation(labels - fewest).n)) for labels in wanted]
-
-
-def _under(own: Projector, policy: Policy) -> Projector:
-    return _projector(own, own.expected, policy)
 
 
 def _projector(own: Projector, expected: Sequence[Expected], policy: Policy) -> Projector:

@@ -15,7 +15,7 @@ from audits.views.access import after_of, audit_or_404, for_leads
 from audits.views.exports import CONTENT_TYPES, saved_as
 from audits.views.uploads import BAD_INPUT, TOO_LARGE, within_limit
 from core.access import ProjectRequest
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 from judges.holdouts import require_open
 
 TYPES = CONTENT_TYPES | {
@@ -65,9 +65,8 @@ def audit_anchors(request: ProjectRequest, name: str) -> HttpResponse:
         now = timezone.now()
         job = job_ask(kind=JobKind.MAKE_ANCHORS, audit=audit, actor=request.author, now=now, asked=asked)
     except InputError as error:
-        status = 409 if isinstance(error, Refused) else BAD_INPUT
         context |= {"problems": error.problems, "given": asked}
-        return render(request, "audits/audit_anchors.html", context, status=status)
+        return render(request, "audits/audit_anchors.html", context, status=error.status)
     return redirect("audits:job", request.project.name, job.pk)
 
 

@@ -11,7 +11,7 @@ from audits.overview import address
 from audits.services.diagnosing import case_diagnose
 from audits.views.access import after_of, audit_or_404, for_leads
 from core.access import ProjectRequest
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 from judges.models import Case
 
 
@@ -33,7 +33,7 @@ def diagnose(request: ProjectRequest, name: str) -> HttpResponse:
         case_diagnose(audit=audit, case=case, **given, actor=request.author, now=timezone.now())
     except InputError as error:
         context = diagnose_context(audit, code, owner, after) | {"given": given | {"case": case.pk}}
-        return _refused(request, context, error.problems, 409 if isinstance(error, Refused) else 422)
+        return _refused(request, context, error.problems, error.status)
     query = {key: value for key, value in (("code", code), ("owner", owner), ("after", after)) if value}
     return redirect(f"{address('diagnose', audit)}?{urlencode(query)}#list")
 

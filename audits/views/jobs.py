@@ -1,11 +1,8 @@
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_POST
 
 from audits.models import Job, JobState
@@ -14,8 +11,6 @@ from audits.services.uploads import intake_cancel, packet_path, refused_path
 from audits.views.access import for_leads
 from core.access import ProjectRequest
 from core.errors import Refused
-
-PIECE = 1 << 16  # bytes
 
 
 @for_leads
@@ -49,32 +44,24 @@ def job_cancelled(request: ProjectRequest, number: int) -> HttpResponse:
 
 @for_leads
 @require_GET
-def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
+def job_refused(request: ProjectRequest, number: int) -> FileResponse:
     """The rows that an intake of the good ones left out."""
     path = refused_path(_job(request, number))
     if not path.is_file():
         raise Http404
-    headers = {"Content-Disposition": 'attachment; filename="refused.csv"'}
-    return StreamingHttpResponse(_pieces(path), content_type="text/csv; charset=utf-8", headers=headers)
+    return FileResponse(path.open("rb"), as_attachment=True, filename="refused.csv")
 
 
 @for_leads
 @require_GET
-def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
+def job_packet(request: ProjectRequest, number: int) -> FileResponse:
     """The packet that a job made."""
     job = _job(request, number)
     path = packet_path(job)
     if job.audit is None or not path.is_file():
         raise Http404
     name = f"{job.audit.name.replace('/', '-')}-packet.zip"
-    headers = {"Content-Disposition": content_disposition_header(True, name), "Content-Length": path.stat().st_size}
-    return StreamingHttpResponse(_pieces(path), content_type="application/zip", headers=headers)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name)
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

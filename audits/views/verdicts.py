@@ -8,7 +8,7 @@ from audits.services.signing import audit_sign_off
 from audits.verdict_pages import verdict_context
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 
 
 @for_leads
@@ -24,7 +24,7 @@ def verdict(request: ProjectRequest, name: str) -> HttpResponse:
         try:
             audit_sign_off(audit=audit, **form.cleaned_data, actor=request.author, now=timezone.now())
         except InputError as error:
-            problems, status = error.problems, 409 if isinstance(error, Refused) else 422
+            problems, status = error.problems, error.status
         else:
             return redirect("audits:verdict", request.project.name, audit.name)
     else:

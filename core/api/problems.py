@@ -10,7 +10,7 @@ from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from core.errors import InputError, Problem, Refused
+from core.errors import InputError, Problem
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +33,8 @@ def problems_answer(problems: Iterable[Problem], status: int, headers: dict[str,
 def answer_for(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler. None: a fault of ours, which is a 500."""
     if isinstance(error, InputError):
-        status = REFUSED if isinstance(error, Refused) else BAD_INPUT
-        log.info("%s on %s %s: %s", status, context["request"].method, context["request"].path, error)
-        return problems_answer(error.problems, status)
+        log.info("%s on %s %s: %s", error.status, context["request"].method, context["request"].path, error)
+        return problems_answer(error.problems, error.status)
     if isinstance(error, TooLarge):
         return problems_answer([error.problem], TOO_LARGE)
     if isinstance(error, Http404):

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import groupby
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
+from core.batches import batches
 from core.errors import Problem, Refused
 from core.models import Project
 from core.pulse import DEAD_AFTER, pulse
@@ -57,12 +58,6 @@ class FileRow(Protocol):
 Row = TypeVar("Row", bound=FileRow)
 Thing = TypeVar("Thing")
 Target = TypeVar("Target", bound=Loaded)
-
-
-def chunks(rows: Iterable[Thing]) -> Iterator[list[Thing]]:
-    iterator = iter(rows)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
 
 
 class Load:
@@ -223,7 +218,7 @@ def load_rows(
     if target.state == LoadState.COMPLETE:
         return _check_rows(load, target, rows, given, stored, count(), file)
     counts = LoadCounts()
-    for chunk in chunks(rows):
+    for chunk in batches(rows, CHUNK):
         write = prepare(chunk)
         if load.problems.total:
             continue
@@ -248,7 +243,7 @@ def _check_rows(
 ) -> LoadCounts:
     counts, before = LoadCounts(), load.problems.total
     owner = f"{target._meta.verbose_name} {target}"
-    for chunk in chunks(rows):
+    for chunk in batches(rows, CHUNK):
         there = stored([row.case_id for row in chunk])
         for row in chunk:
             if there.get(row.case_id) == given(row):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
+from core.batches import batches
 from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from judges.intake.rows import JudgmentRow
@@ -25,7 +26,7 @@ from judges.models import (
 from judges.parsing import Unparsed, parser_of
 from judges.progress import Progress, silent
 from judges.services.cases import NO_EVIDENCE
-from judges.services.loads import CHUNK, Load, LoadCounts, chunks, load_rows, part_of
+from judges.services.loads import CHUNK, Load, LoadCounts, load_rows, part_of
 from judges.services.rows import found, ids_taken, new_rows_write, rows_write
 from judges.services.texts import texts_of
 
@@ -227,7 +228,7 @@ def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:
     """Read every judgment of a run that this reader has not read yet. Safe to run twice."""
     made = 0
-    for chunk in chunks(progress(f"reading {run}", _unread(run, reader))):
+    for chunk in batches(progress(f"reading {run}", _unread(run, reader)), CHUNK):
         read = reading_by(reader)
         raw = texts_of(project=run.case_set.project, hashes=[raw_hash for _, raw_hash, _, _ in chunk])
         rows = [(key, reader.pk, *read(label, raw[raw_hash], mark)) for key, raw_hash, label, mark in chunk]
