@@ -7,7 +7,7 @@ the interval that will be used, never z sqrt(V).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Required, TypedDict, Unpack
 
 from audits.stats.checks import checked_choice, checked_count, checked_share, checked_width, refused
 from audits.stats.estimands import Estimand, Side, estimand_for
@@ -274,22 +274,24 @@ def check_reachable(
         )
 
 
-def initial_allocation(
-    pool: Pool,
-    *,
-    estimand: str,
-    side: Side | None = None,
-    half_width: float,
-    level: float = 0.95,
-    policy: Policy = "planned",
-    target: Literal["pool", "traffic"] = "pool",
-    requests: Mapping[str, Request] | None = None,
-    agree_minimum: int = AGREE_MINIMUM,
-    min_labels: int = MIN_LABELS,
-    assumed: Mapping[str, float] | None = None,
-    costs: Mapping[str, float] | None = None,
-    exact: bool = True,
-) -> dict[str, int]:
+class PlanAsked(TypedDict, total=False):
+    """What is known of a plan before its registration; what is left out is as `plan_basis` has it."""
+
+    estimand: Required[str]
+    side: Side | None
+    half_width: Required[float]
+    level: float
+    policy: Policy
+    target: Literal["pool", "traffic"]
+    requests: Mapping[str, Request] | None
+    agree_minimum: int
+    min_labels: int
+    assumed: Mapping[str, float] | None
+    costs: Mapping[str, float] | None
+    exact: bool
+
+
+def initial_allocation(pool: Pool, **asked: Unpack[PlanAsked]) -> dict[str, int]:
     """Labels to draw from each stratum when a plan is registered.
 
     Parameters
@@ -320,21 +322,7 @@ def initial_allocation(
     InputError
         A request for an unknown stratum, for more cases than there are, or a width out of reach.
     """
-    order, projector = plan_basis(
-        pool,
-        estimand=estimand,
-        side=side,
-        half_width=half_width,
-        level=level,
-        policy=policy,
-        target=target,
-        requests=requests,
-        agree_minimum=agree_minimum,
-        min_labels=min_labels,
-        assumed=assumed,
-        costs=costs,
-        exact=exact,
-    )
+    order, projector = plan_basis(pool, **asked)
     steps, _ = projector.reaching(order)
     return dict(order.allocation(steps).n)
 

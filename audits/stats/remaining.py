@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Unpack
 
 from audits.stats.checks import checked_choice, checked_count
 from audits.stats.estimands import Estimand, Side, estimand_for
@@ -13,14 +13,13 @@ from audits.stats.intervals import wilson_interval, z_value
 from audits.stats.policies import Policy, variance_at_width
 from audits.stats.pool import Pool
 from audits.stats.projection import (
-    AGREE_MINIMUM,
     MIN_LABELS,
     Expected,
+    PlanAsked,
     Projector,
-    Request,
     demands,
     expected_groups,
-    initial_allocation,
+    plan_basis,
 )
 from audits.stats.scores import Slope, slope
 from audits.stats.sizing import GreedyOrder, simple_pool_size
@@ -141,46 +140,24 @@ def remaining_audit(
     )
 
 
-def plan_sizing(
-    pool: Pool,
-    *,
-    estimand: str,
-    side: Side | None = None,
-    half_width: float,
-    level: float = 0.95,
-    policy: Policy = "planned",
-    target: Literal["pool", "traffic"] = "pool",
-    requests: Mapping[str, Request] | None = None,
-    agree_minimum: int = AGREE_MINIMUM,
-    min_labels: int = MIN_LABELS,
-    assumed: Mapping[str, float] | None = None,
-    costs: Mapping[str, float] | None = None,
-    exact: bool = True,
-) -> Sizing:
+def plan_sizing(pool: Pool, **asked: Unpack[PlanAsked]) -> Sizing:
     """The sizing a plan shows before its registration: `initial_allocation` with its projected width and its saving.
 
     Parameters and errors are those of `initial_allocation`. `least` and `most` are None: there are no labels whose
     uncertainty they could show.
     """
-    spec = estimand_for(pool, estimand, side)
-    totals = initial_allocation(
-        pool,
-        estimand=estimand,
-        side=side,
-        half_width=half_width,
-        level=level,
-        policy=policy,
-        target=target,
-        requests=requests,
-        agree_minimum=agree_minimum,
-        min_labels=min_labels,
-        assumed=assumed,
-        costs=costs,
-        exact=exact,
+    order, projector = plan_basis(pool, **asked)
+    steps, reached = projector.reaching(order)
+    totals, expected = dict(order.allocation(steps).n), projector.expected
+    plan = _Plan(
+        projector.half_width,
+        projector.level,
+        projector.policy,
+        projector.traffic,
+        projector.exact,
+        dict(asked.get("costs") or {}),
     )
-    expected = expected_groups(strata_groups(pool, spec, side), assumed or {})
-    plan = _Plan(half_width, level, policy, target == "traffic", exact and spec.exact, dict(costs or {}))
-    nothing = dict.fromkeys(totals, 0)
+    nothing, min_labels = dict.fromkeys(totals, 0), asked.get("min_labels", MIN_LABELS)
     return Sizing(
         state="ok",
         reason="",
@@ -189,7 +166,7 @@ def plan_sizing(
         total_more=sum(totals.values()),
         least=None,
         most=None,
-        half_width=plan.projector(expected).at(totals).half_width,
+        half_width=reached.half_width,
         without_judge=plan.without_judge(expected),
         saving=plan.saving(expected, totals),
         forecast=plan.forecast(expected, _floors([one.group for one in expected], nothing, min_labels), nothing, None),
