@@ -9,8 +9,9 @@ from django.urls import reverse
 from audits.anchormonitor import SHOWN, monitored
 from audits.anchorsets import Changes, anchor_sets_of
 from audits.calibration import LEVEL, METHOD
-from audits.exports.anchorcards import MONITORS, NO_CARD, agreement_words
+from audits.exports.anchorcards import MONITORS
 from audits.exports.anchorfiles import CARDS, SET_FORMATS
+from audits.exports.wording import agreement_words
 from audits.models import AnchorSet, Audit, AuditState
 from audits.overview import address
 from audits.pages import audit_context
@@ -63,7 +64,6 @@ def anchor_set_context(one: AnchorSet) -> dict[str, Any]:
     return set_row(one) | {
         "card": card,
         "agreement": agreement_words(card["agreement"]),
-        "no_card": card["agreement"].get("reason") == NO_CARD,
         "files": [(f"{one.name}.{kind}", _url("anchor-file", one, kind)) for kind in SET_FORMATS],
         "cards": [(f"card.{kind}", _url("anchor-card", one, kind)) for kind in CARDS],
         "runs": found.runs,

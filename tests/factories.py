@@ -15,6 +15,7 @@ from adjudication.services.reviews import review_submit
 from adjudication.services.settlements import item_settle
 from audits.manifest.specs import PlanSpec, ReviewSpec
 from audits.models import Audit
+from audits.services.registering import audit_register
 from core.identity import text_hash
 from core.models import ApiToken, Author, Project, Role, Scope
 from core.services import member_add, operator_of, project_ensure
@@ -195,6 +196,14 @@ def make_swap(
     )
 
 
+def compare(project: Project, reader: Reader, runs: Sequence[Run], **more: Any) -> Comparison:
+    """A comparison of two runs, old and new, by one reader; a swap in development with nothing sliced, unless said."""
+    old, new = ((run, reader) for run in runs)
+    usual: dict[str, Any] = {"kind": "judge_swap", "partition": "development", "labels": ["fail", "pass"]}
+    usual |= {"rules": RULES, "slices": [], "blocking_slices": []}
+    return comparison_open(**{"project": project, "old": old, "new": new} | usual | more)
+
+
 def make_further(
     system: SystemVersion,
     reader: Reader,
@@ -281,6 +290,15 @@ def make_audit(
         review=spec,
         opened_at=NOW,
     )
+
+
+def registered(project: Project, cases: Iterable[str], name: str = "swap-1", **review: Any) -> Audit:
+    """A registered audit of a swap whose judges differ on each of these cases."""
+    swap = make_swap(project, dict.fromkeys(cases, ("Yes", "No")), name=name, case_set=f"set of {name}")
+    audit = make_audit(swap, review=review)
+    audit_register(audit=audit, actor=operator_of(project), now=NOW)
+    audit.refresh_from_db()
+    return audit
 
 
 def operator(audit: Audit) -> Author:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adjudication.models import SettlementHow
 from audits.anchorsets import COLUMNS, content_key
+from audits.exports.wording import agreement_words
 from audits.models import Audit
 from audits.selectors import reviewer_agreement, standing_settlements
 from core.models import Author
@@ -206,17 +207,6 @@ def _settled(card: Card) -> list[str]:
     if (none := settled.get("underspecified_cases_without_anchor")) is not None:
         lines.append(f"- Underspecified cases, which have no anchor: {none:,}")
     return lines
-
-
-def agreement_words(agreement: Mapping[str, Any]) -> str:
-    if agreement["raw"] is None:
-        return f"None known: {agreement['reason']}."
-    counted = f"n = {agreement['cases']:,} cases, {agreement['reviews']:,} reviews"
-    alpha = agreement["alpha"]
-    krippendorff = (
-        f"Krippendorff's alpha {alpha:.3f}" if alpha is not None else f"alpha undefined: {agreement['reason']}"
-    )
-    return f"Raw agreement {agreement['raw'] * 100:.1f} %, {krippendorff}; {counted}."
 
 
 def _hashes(card: Card) -> list[str]:

@@ -18,6 +18,7 @@ from audits.exports.pool import estimate_command, pool_write
 from audits.exports.wording import (
     KINDS,
     POLICIES,
+    agreement_words,
     conclusion,
     gain_words,
     interval_words,
@@ -120,6 +121,7 @@ def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_c
             "made_at": now,
             "kind_words": KINDS[comparison.kind],
             "policy_words": POLICIES[audit.plan["policy"]],
+            "agreement_words": agreement_words(data["agreement"]),
             "listed": LISTED,
             "sides": side_rows(comparison, data["integrity"]),
             "registrations": audit.registrations.order_by("n"),

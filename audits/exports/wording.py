@@ -1,5 +1,6 @@
 """Sentences about a look: what may be concluded, in words a reader can repeat."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from audits.templatetags.figures import in_points, labels_used, percent, points, ratio, signed_points
@@ -179,7 +180,7 @@ def finish_words(pace: "Pace", remaining: dict[str, Any] | None, *, open_cases: 
     return f"{what} take about {hours[0]:.1f} to {hours[1]:.1f} hours of work at this pace."
 
 
-def agreement_words(agreement: dict[str, Any]) -> str:
+def agreement_words(agreement: Mapping[str, Any]) -> str:
     """Raw agreement and alpha of the reviewers, with n; or why there is none."""
     on = f"on {agreement['cases']:,} artifacts with {agreement['reviews']:,} labels"
     said = [f"raw agreement {percent(agreement['raw'])}"] if agreement["raw"] is not None else []
@@ -187,7 +188,7 @@ def agreement_words(agreement: dict[str, Any]) -> str:
         said.append(f"Krippendorff's alpha {ratio(agreement['alpha'])}")
     reason = f"; {agreement['reason']}" if agreement["reason"] else ""
     if not said:
-        return f"No agreement of reviewers yet: {agreement['reason']}."
+        return f"No agreement of reviewers is known: {agreement['reason']}."
     return f"Reviewers who labelled the same artifact: {', '.join(said)}, {on}{reason}."
 
 

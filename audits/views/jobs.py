@@ -1,6 +1,8 @@
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
@@ -9,8 +11,11 @@ from audits.models import Job, JobState
 from audits.pages import job_context
 from audits.services.uploads import intake_cancel, packet_path, refused_path
 from audits.views.access import for_leads
+from audits.views.exports import saved_as
 from core.access import ProjectRequest
 from core.errors import Refused
+
+PIECE = 1 << 16  # bytes
 
 
 @for_leads
@@ -44,24 +49,33 @@ def job_cancelled(request: ProjectRequest, number: int) -> HttpResponse:
 
 @for_leads
 @require_GET
-def job_refused(request: ProjectRequest, number: int) -> FileResponse:
+def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     """The rows that an intake of the good ones left out."""
     path = refused_path(_job(request, number))
     if not path.is_file():
         raise Http404
-    return FileResponse(path.open("rb"), as_attachment=True, filename="refused.csv")
+    answer = StreamingHttpResponse(_pieces(path), content_type="text/csv; charset=utf-8")
+    return saved_as(answer, "refused.csv")
 
 
 @for_leads
 @require_GET
-def job_packet(request: ProjectRequest, number: int) -> FileResponse:
+def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     """The packet that a job made."""
     job = _job(request, number)
     path = packet_path(job)
     if job.audit is None or not path.is_file():
         raise Http404
     name = f"{job.audit.name.replace('/', '-')}-packet.zip"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name)
+    answer = StreamingHttpResponse(_pieces(path), content_type="application/zip")
+    answer["Content-Length"] = path.stat().st_size
+    return saved_as(answer, name)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

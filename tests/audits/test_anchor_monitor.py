@@ -82,18 +82,8 @@ def later(
     reader = factories.make_reader(project, parser=parser)
     known = system.runs.get(generator__model="old-judge")
     run = factories.load_run(system, factories.judged(labels), model)
-    comparison = factories.comparison_open(
-        project=project,
-        name=f"with {model}",
-        kind="judge_swap",
-        partition="development",
-        old=(known, factories.make_reader(project, name="table-2")),
-        new=(run, reader),
-        labels=["fail", "pass"],
-        rules=factories.RULES,
-        slices=["risk"],
-        blocking_slices=[],
-    )
+    old = (known, factories.make_reader(project, name="table-2"))
+    comparison = factories.compare(project, reader, (known, run), name=f"with {model}", old=old, slices=["risk"])
     return factories.make_audit(comparison, labels=rubric or ("fail", "pass"))
 
 
@@ -125,18 +115,7 @@ def test_other_content_under_the_same_name_is_no_anchor(project: Project, gold: 
     )
     reader = factories.make_reader(project, name="table-2")
     runs = [factories.load_run(system, factories.judged(LABELS_RIGHT), model) for model in ("x", "y")]
-    comparison = factories.comparison_open(
-        project=project,
-        name="elsewhere",
-        kind="judge_swap",
-        partition="development",
-        old=(runs[0], reader),
-        new=(runs[1], reader),
-        labels=["fail", "pass"],
-        rules=factories.RULES,
-        slices=[],
-        blocking_slices=[],
-    )
+    comparison = factories.compare(project, reader, runs, name="elsewhere")
     factories.make_audit(comparison)
     assert set(by_model(checked(gold))) == {"old-judge", "new-judge"}
     assert monitored(gold).untouched == 2

@@ -37,7 +37,7 @@ from core.errors import InputError, Refused
 from core.models import Author, Project
 from core.services import operator_of
 from tests import factories
-from tests.factories import NOW, claim, submit
+from tests.factories import NOW, claim, registered, submit
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -49,14 +49,6 @@ SAID = '= right, she said\r\nand "so"\r'
 @pytest.fixture
 def project() -> Project:
     return factories.make_project()
-
-
-def registered(project: Project, cases: list[str], name: str = "swap-1", **review: Any) -> Audit:
-    comparison = factories.make_swap(project, dict.fromkeys(cases, ("Yes", "No")), name=name, case_set=f"set of {name}")
-    audit = factories.make_audit(comparison, review=review)
-    audit_register(audit=audit, actor=operator_of(project), now=NOW)
-    audit.refresh_from_db()
-    return audit
 
 
 @pytest.fixture
@@ -358,7 +350,8 @@ def test_card_says_how_the_anchors_were_sampled_and_settled(project: Project) ->
         "# Anchor set `gold`, version 1",
         "| `agree` | 40 | 20 | 0.5000 | 20 |",
         "- Licence: `CC-BY-4.0`",
-        "Raw agreement 100.0 %",
+        "Reviewers who labelled the same artifact: raw agreement 100 %",
+        "on 3 artifacts with 6 labels",
         f"- Content: `{one.content_hash}`",
         "Anchors monitor a judge; they do not validate a comparison.",
     ):
@@ -372,7 +365,7 @@ def test_card_without_one_says_what_the_rows_say_and_that_agreement_is_not_known
     there = taken(elsewhere(ODD)[0], path).anchor_set
     card = json.loads(there.card_text)
     assert (card["anchors"], card["settled"]["how"]) == (6, {"single": 6})
-    assert "None known: no card came with the file." in card_text(there, "md")
+    assert "No agreement of reviewers is known: no card came with the file." in card_text(there, "md")
 
 
 # Calibration and hidden anchors
@@ -550,18 +543,7 @@ def twins_audit(project: Project, system: Any, name: str, register: bool = True)
     runs = [
         factories.load_run(system, factories.judged({"a": "Yes", "b": "No"}), model) for model in (name, f"{name}2")
     ]
-    comparison = factories.comparison_open(
-        project=project,
-        name=name,
-        kind="judge_swap",
-        partition="development",
-        old=(runs[0], reader),
-        new=(runs[1], reader),
-        labels=["fail", "pass"],
-        rules=factories.RULES,
-        slices=[],
-        blocking_slices=[],
-    )
+    comparison = factories.compare(project, reader, runs, name=name)
     audit = factories.make_audit(comparison)
     if register:
         audit_register(audit=audit, actor=operator_of(project), now=NOW)

@@ -27,7 +27,7 @@ from core.models import Author, Project, Role
 from core.services import operator_of
 from tests import factories
 from tests.audits.sample_manifest import SWAP, Load, changed, load, put, refusals
-from tests.factories import NOW, claim, submit
+from tests.factories import NOW, claim, registered, submit
 
 __all__ = ["load"]
 
@@ -44,16 +44,6 @@ def project() -> Project:
 @pytest.fixture
 def ann(project: Project) -> Author:
     return factories.make_person(project, "ann")
-
-
-def registered(project: Project, cases: list[str], name: str = "swap-1", **review: Any) -> Audit:
-    verdicts = dict.fromkeys(cases, ("Yes", "No"))
-    audit = factories.make_audit(
-        factories.make_swap(project, verdicts, name=name, case_set=f"set of {name}"), review=review
-    )
-    audit_register(audit=audit, actor=operator_of(project), now=NOW)
-    audit.refresh_from_db()
-    return audit
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from core.models import Author, Project
 from judges.intake.specs import Join, ReviewColumns, ReviewSource
 from judges.models import Case
 from judges.services import loads
-from judges.services.comparisons import comparison_open
 from tests import factories
 from tests.factories import NOW, artifact_row, submit
 
@@ -144,18 +143,7 @@ def test_label_of_a_case_without_artifact_is_refused_by_row(project: Project, tm
         factories.load_artifacts(upgrade_set, "v2", [artifact_row("a", 1, "new answer")]),
     ]
     runs = [factories.load_run(system, factories.judged({"a": "Yes"})) for system in systems]
-    comparison = comparison_open(
-        project=project,
-        name="upgrade-1",
-        kind="version_upgrade",
-        partition="development",
-        old=(runs[0], reader),
-        new=(runs[1], reader),
-        labels=["fail", "pass"],
-        rules=factories.RULES,
-        slices=[],
-        blocking_slices=[],
-    )
+    comparison = factories.compare(project, reader, runs, name="upgrade-1", kind="version_upgrade")
     audit = factories.make_audit(comparison, review={"sources": [_source("yes-no@1", UPGRADE_SIDES)]})
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     with pytest.raises(InputError) as caught:

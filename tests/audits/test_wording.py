@@ -22,7 +22,7 @@ def test_judge_that_is_noise_is_said_to_add_little(labels: int) -> None:
 def test_agreement_is_said_with_its_n_or_with_why_there_is_none() -> None:
     """BEHAVIOUR 32."""
     none = {"raw": None, "alpha": None, "cases": 0, "reviews": 0, "reason": "no case has two labels"}
-    assert agreement_words(none) == "No agreement of reviewers yet: no case has two labels."
+    assert agreement_words(none) == "No agreement of reviewers is known: no case has two labels."
     some = {"raw": 0.75, "alpha": 8 / 15, "cases": 4, "reviews": 8, "reason": ""}
     said = "Reviewers who labelled the same artifact: raw agreement 75 %, Krippendorff's alpha 0.533, on 4 artifacts"
     assert agreement_words(some) == f"{said} with 8 labels."
