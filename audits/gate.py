@@ -6,6 +6,7 @@ There is no tolerance of our own: a manifest without a gate has none, and no rul
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from audits.exports.wording import interval_words
@@ -55,8 +56,9 @@ class Evidence:
     integrity: Mapping[str, Any]
 
 
+@lru_cache(maxsize=32)
 def cutover_written(manifest: str) -> CutoverSpec:
-    """What a manifest's text says of the cutover."""
+    """What a manifest's text says of the cutover; kept, since a page asks twice and reading it takes long."""
     return cutover_of(mapping_at(read_document(manifest.encode())[1], "cutover"))
 
 

@@ -73,7 +73,10 @@ def cases_found(index: PairIndex, keys: Sequence[str]) -> Keys:
     lists = [_unpacked(packed[key]) for key in keys if key in packed]
     if len(lists) == 1:
         return lists[0]
-    return np.unique(np.concatenate(lists)) if lists else np.array([], KEY)
+    if not lists:
+        return np.array([], KEY)
+    merged = np.sort(np.concatenate(lists), kind="stable")  # which merges what is in order already
+    return merged[np.diff(merged, prepend=-1) > 0]
 
 
 def those_after(cases: Keys, after: int, number: int) -> list[int]:

@@ -76,13 +76,15 @@ def reread(
     """Hold the stored readings of a run against another reader, which need not be stored, over the `first` responses
     or all."""
     result = Rereading()
-    answered = Judgment.objects.filter(run=run, artifact__case__partition=partition).order_by("pk")
+    answered = Judgment.objects.filter(run=run, artifact__case__partition=partition)
     if first is not None:
-        # Chosen before they are joined: a database without statistics would sort everything the reader has read.
-        answered = Judgment.objects.filter(pk__in=list(answered.values_list("pk", flat=True)[:first]))
-    judgments = answered.filter(readings__reader=reader)
+        # Chosen before they are joined, in the order of the index on a run's judgments: nothing is sorted for a few.
+        in_order = answered.order_by("artifact_id").values_list("pk", flat=True)
+        answered = Judgment.objects.filter(pk__in=list(in_order[:first]))
     stored = {f"stored_{name}": F(f"readings__{name}") for name in ("state", "raw_label", "verdict", "reason")}
-    read = judgments.annotate(**stored).select_related("artifact__case").order_by("pk")
+    named = stored | {"case_id": F("artifact__case__case_id")}
+    judgments = answered.filter(readings__reader=reader).order_by("pk").annotate(**named)
+    read = judgments.values_list("recorded_label", "raw_hash", "provenance", *named, named=True)
     for row in _rows(read.iterator(), run.case_set.project, other):
         result.add(row, listed)
     return result
@@ -96,7 +98,7 @@ def _rows(judgments: Iterable[Any], project: Project, other: Reader) -> Iterator
             raw = texts[judgment.raw_hash]
             state, raw_label, reason, verdict = read(judgment.recorded_label, raw, judgment.provenance)
             yield Difference(
-                case_id=judgment.artifact.case.case_id,
+                case_id=judgment.case_id,
                 raw=raw,
                 stored=Outcome(
                     judgment.stored_state, judgment.stored_raw_label, judgment.stored_verdict, judgment.stored_reason

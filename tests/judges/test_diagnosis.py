@@ -113,7 +113,7 @@ def test_page_of_diagnoses_costs_the_same_for_one_pair_and_for_six(
     cases = list(comparison.case_set.cases.values_list("pk", flat=True))
     diagnosed(comparison)  # both sides' records are known from here on, as in a view
     for some in (cases[:1], cases):
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(7):
             assert len(diagnoses_of(comparison, some)) == len(some)
 
 
