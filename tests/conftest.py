@@ -1,6 +1,6 @@
 """What every test may rely on: a database of its own, and services that start when a test asks for them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.test import TransactionTestCase, override_settings
 
 from config import celery_app
 from config.embedded import broker_url, embedded_broker, embedded_worker
+from tests.emptying import as_made
 from tests.real_data import pytest_collection_modifyitems, real_data
 from tests.services import database_url
 
@@ -89,22 +90,8 @@ def _forget_connections() -> None:
     celery_app._after_fork()
 
 
-def _flush_without_triggers(flush: Callable[[TransactionTestCase], None]) -> Callable[[TransactionTestCase], None]:
-    """Empty the tables after a transactional test: the triggers that refuse it step aside, and come back."""
-
-    def teardown(case: TransactionTestCase) -> None:
-        from core import records  # models, which must not load before Django's registry
-
-        used = [connections[alias] for alias in case._databases_names(include_mirrors=False)]
-        for connection in used:
-            records.remove_triggers(connection)
-        try:
-            flush(case)
-        finally:
-            for connection in used:
-                records.install_triggers(connection)
-
-    return teardown
-
-
-TransactionTestCase._fixture_teardown = _flush_without_triggers(TransactionTestCase._fixture_teardown)
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """What Django makes, and how to get it back after a test that commits."""
+    with django_db_blocker.unblock():
+        TransactionTestCase._fixture_teardown = as_made(connections["default"])

@@ -197,7 +197,8 @@ def test_worker_and_its_beat_are_gone_after_the_block_even_where_it_died(tmp_pat
 def test_worker_finds_its_broker_again_after_the_broker_restarted(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         with embedded_broker(tmp_path) as url:
-            node = stack.enter_context(embedded_worker(tmp_path, broker=url))
+            here = {"TERTIUM_VAR": str(tmp_path)}
+            node = stack.enter_context(embedded_worker(tmp_path, broker=url, environment=here))
         app = Celery(broker=url, set_as_current=False)
         with embedded_broker(tmp_path), app.connection_for_write() as line:
             assert eventually(lambda: app.control.ping(destination=[node], timeout=0.5, connection=line))
