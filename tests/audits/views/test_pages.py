@@ -37,6 +37,9 @@ def test_transitions_stand_after_the_number_of_eligible_cases(draft: Audit, read
     assert f"Changed decisions in blocking slices: {len(report['blocking_changes'])}" in text
     for name in ("Changed verdicts by task", "Changed verdicts by risk"):
         assert name in text
+    column = re.findall(r'<td class="number">([\d.]+) %</td>', text)
+    assert len(column) >= 5
+    assert all(re.fullmatch(r"\d+\.\d", share) for share in column)  # digits stand below each other
 
 
 def test_long_lists_are_cut_and_the_page_says_so(draft: Audit, read: Page, monkeypatch: pytest.MonkeyPatch) -> None:
