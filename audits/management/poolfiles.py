@@ -17,23 +17,30 @@ CHOICES = ("estimand", "side", "level", "target", "policy", "predictor")
 def add_pool_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("pool", type=Path, metavar="POOL.csv", help="one row per case; see docs/methods.md")
     parser.add_argument("--estimand", required=True, choices=sorted(ESTIMANDS))
-    parser.add_argument("--policy", default="planned", choices=POLICIES)
+    parser.add_argument(
+        "--policy",
+        default="planned",
+        choices=POLICIES,
+        help="planned (the default) is for one look, at the planned stop",
+    )
     parser.add_argument("--target-half-width", type=float, metavar="W", help="in units of y; 0.05 is 5 points")
-    parser.add_argument("--level", type=float, default=0.95)
-    parser.add_argument("--target", default="pool", choices=("pool", "traffic"))
-    parser.add_argument("--min-labels", type=int, default=20, help="no interval before so many in each used stratum")
+    parser.add_argument("--level", type=float, default=0.95, help="(0.95)")
+    parser.add_argument("--target", default="pool", choices=("pool", "traffic"), help="(pool)")
+    parser.add_argument(
+        "--min-labels", type=int, default=20, help="no interval before so many in each used stratum (20)"
+    )
     parser.add_argument(
         "--merge-below",
         type=int,
         default=MERGE_BELOW,
-        help="cells with fewer labels join their sibling; 0: cells as they are",
+        help="cells with fewer labels join their sibling (10); 0: cells as they are",
     )
     parser.add_argument("--side", choices=SIDES)
     parser.add_argument(
         "--predictor",
         default="cells",
         choices=PREDICTORS,
-        help="what the judge adds: the verdict cells, or the file's column `score` with a slope in each stratum",
+        help="what the judge adds: the verdict cells (the default), or the column `score`, with a slope per stratum",
     )
     parser.add_argument(
         "--scale",
