@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from audits.pools import pool_read, scale_parse
+from audits.pools import drawn_pool_read, scale_parse
 from audits.stats.estimands import ESTIMANDS, SIDES
 from audits.stats.estimate import MERGE_BELOW, PREDICTORS
 from audits.stats.pool import Pool
@@ -49,12 +49,13 @@ def add_pool_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def pool_and_arguments(options: dict[str, Any]) -> tuple[Pool, dict[str, Any]]:
+def pool_and_arguments(options: dict[str, Any]) -> tuple[Pool, int, dict[str, Any]]:
+    """The pool of the file, how many of its cases were drawn, and what is asked of it."""
     path: Path = options["pool"]
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
-    pool = pool_read(path, scale=scale_parse(options["scale"]) if options["scale"] else None)
+    pool, drawn = drawn_pool_read(path, scale=scale_parse(options["scale"]) if options["scale"] else None)
     if options["predictor"] == "score" and pool.cells[0].scores is None:
         raise InputError(Problem("the file has no such column", key="--predictor", value="score", column="score"))
     arguments = {name: options[name] for name in (*CHOICES, "min_labels", "merge_below")}
-    return pool, arguments | {"half_width": options["target_half_width"]}
+    return pool, drawn, arguments | {"half_width": options["target_half_width"]}
