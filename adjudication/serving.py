@@ -60,6 +60,12 @@ _SKIPPED = f"""EXISTS (SELECT 1 FROM adjudication_skip k
 _HELD = f"""EXISTS (SELECT 1 FROM adjudication_lease h
     WHERE h.slot_id = s.id AND h.ended_at IS NULL {_ONE_BY_ONE})"""  # noqa: S608 -- as above
 _LOADED = "EXISTS (SELECT 1 FROM adjudication_lease h WHERE h.slot_id = s.id AND h.ended_at IS NULL AND h.ahead)"
+# Nobody answers an item twice: of its open slots only the one that is served first is a case for a person.
+_FIRST_OF_ITEM = f"""NOT EXISTS (SELECT 1 FROM adjudication_slot f
+    WHERE f.item_id = s.item_id AND f.kind = s.kind AND f.state = 'open'
+        AND (f.urgent > s.urgent OR f.urgent = s.urgent AND f.n < s.n)
+        AND NOT EXISTS (SELECT 1 FROM adjudication_lease h
+            WHERE h.slot_id = f.id AND h.ended_at IS NULL {_ONE_BY_ONE}) {_ONE_BY_ONE})"""  # noqa: S608 -- as above
 # Settling is for whoever never reviewed the item, even where they took that answer back.
 _MAY_SETTLE = """NOT EXISTS (SELECT 1 FROM adjudication_review r
     WHERE r.item_id = s.item_id AND r.author_id = %(author)s AND r.kind = 'review')"""
@@ -97,7 +103,9 @@ class Place:
         return None if found is None else int(found)
 
     def count(self, at_most: int) -> int:
-        counted = f"SELECT COUNT(*) FROM (SELECT 1 {self._from()} LIMIT {at_most:d}) counted"  # noqa: S608 -- as above
+        """So many cases, not slots."""
+        cases = f"SELECT 1 {self._from()} AND {_FIRST_OF_ITEM} LIMIT {at_most:d}"
+        counted = f"SELECT COUNT(*) FROM ({cases}) counted"  # noqa: S608 -- as above
         return int(self._ask(counted) or 0)
 
     def _from(self) -> str:

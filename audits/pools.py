@@ -42,8 +42,13 @@ class _Columns:
 
 
 def pool_read(path: Path, *, scale: Scale | None = None) -> Pool:
-    """Read a pool file. Without a scale, its labels count as themselves where they are numbers, `fail` and
-    `pass` as 0 and 1, and any other label as nothing.
+    """Read a pool file: see `drawn_pool_read`."""
+    return drawn_pool_read(path, scale=scale)[0]
+
+
+def drawn_pool_read(path: Path, *, scale: Scale | None = None) -> tuple[Pool, int]:
+    """Read a pool file, and how many of its cases were drawn. Without a scale, its labels count as themselves where
+    they are numbers, `fail` and `pass` as 0 and 1, and any other label as nothing.
 
     Raises `InputError` with every problem: file, row, column, value, what is allowed.
     """
@@ -60,7 +65,7 @@ def pool_read(path: Path, *, scale: Scale | None = None) -> Pool:
     if not columns.old and not problems.total:
         problems.add(Problem("there is no data row", file=path.name))
     problems.raise_if_any()
-    return Pool.from_arrays(
+    pool = Pool.from_arrays(
         kind=kind,
         scale=scale or _scale_of(columns),
         stratum=columns.stratum,
@@ -72,6 +77,7 @@ def pool_read(path: Path, *, scale: Scale | None = None) -> Pool:
         identical=columns.identical if kind == "version_upgrade" else None,
         score=columns.score if has_score else None,
     )
+    return pool, sum(position > 0 for position in columns.position)
 
 
 def _kind(header: list[str], path: Path, problems: Problems) -> Kind:

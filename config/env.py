@@ -126,6 +126,26 @@ def database(url: str | None, embedded: Path) -> dict[str, object]:
     }
 
 
+def cache(url: str | None, embedded: Path) -> dict[str, object]:
+    """Django's settings for what processes count together: in the server of Celery's `url`, or in the folder
+    `embedded` where url is empty. Celery's name for a server on a socket is not the one that its client knows."""
+    if not url:
+        return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": embedded}
+    parts = urlsplit(url)
+    if parts.scheme not in {"redis", "rediss", "redis+socket"}:
+        # As above: the value itself stays unsaid.
+        raise ImproperlyConfigured(
+            f"REDIS_URL has the scheme {parts.scheme!r}; "
+            "allowed: redis://user:password@host:port/0, rediss:// for TLS, redis+socket:///path"
+        )
+    on_socket = f"unix://{parts.path}?db={dict(parse_qsl(parts.query)).get('virtual_host', '0')}"
+    return {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": on_socket if parts.scheme == "redis+socket" else url,
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+    }
+
+
 def _sqlite(file: Path) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.sqlite3",

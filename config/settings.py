@@ -206,15 +206,7 @@ _redis_url = env.secret("REDIS_URL")
 if not (_database_url and _redis_url):
     env.folder(VAR_DIR)
 # What processes count together, such as the requests of a token.
-CACHES: dict[str, dict[str, object]] = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": _redis_url,
-        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
-    }
-    if _redis_url
-    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": VAR_DIR / "counts"}
-}
+CACHES = {"default": env.cache(_redis_url, VAR_DIR / "counts")}
 DATABASES = {"default": env.database(_database_url, VAR_DIR / "tertium.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

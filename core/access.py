@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 View = Callable[..., HttpResponse]
 UNDECLARED = "core.E001"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class ProjectRequest(HttpRequest):
@@ -150,10 +151,14 @@ def member_of(user: AbstractBaseUser | AnonymousUser, project: str) -> Any:
 
 
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
-    """A page leads to the sign-in; a request that a page makes is told, so that the page can keep what was typed."""
+    """A page leads to the sign-in; a request that a page makes is told, so that the page can keep what was typed.
+
+    From what a form sent it goes on with the page of the form: the form's own address may show nothing.
+    """
     if request.headers.get("HX-Request"):
         return _private(HttpResponse("Sign in first.", status=401, content_type="text/plain"))
-    return redirect_to_login(request.get_full_path())
+    page = request.get_full_path() if request.method in SAFE_METHODS else request.headers.get("Referer", "/")
+    return redirect_to_login(page)
 
 
 def _private(response: HttpResponse) -> HttpResponse:

@@ -67,4 +67,5 @@ def estimate_command(audit: Audit, file: str) -> str:
         words += ["--predictor", predictor_of(plan)]
     if plan["side"]:
         words += ["--side", str(SIDES[plan["side"]])]
+    words += ["--secondary", plan["strata_by"]]
     return shlex.join(words)

@@ -108,6 +108,15 @@ def _finding(result: dict[str, Any], interval: dict[str, Any], half_width: float
     return f"Not yet: the interval still holds 0. It reaches ±{width} points{target}."
 
 
+def finding_words(finding: Mapping[str, Any]) -> str:
+    """A secondary estimate in one line, with its limits where it has any, and what is to be said of it."""
+    write, unit = (points, " points") if finding["unit"] == "points" else (ratio, "")
+    said = f"{'p = ' if finding['unit'] == 'p' else ''}{write(finding['point'])}{unit}"
+    if finding["low"] is not None:
+        said += f" ({write(finding['low'])} to {write(finding['high'])}, fixed n)"
+    return f"  {finding['name']}: {said}" + (f"; {finding['note']}" if finding["note"] else "")
+
+
 def gain_words(result: dict[str, Any]) -> str:
     """How much the verdicts, or the plan's score, add to the labels, beyond choosing the cases."""
     gain = result["human_only"]["gain"] if result["human_only"] else None

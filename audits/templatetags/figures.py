@@ -39,6 +39,12 @@ def percent(value: float | None) -> str:
 
 
 @register.filter
+def aligned_percent(value: float | None) -> str:
+    """The same in a column, whose digits stand below each other: 0.95 is `95.0 %`."""
+    return "\N{EN DASH}" if value is None else f"{value * 100:.1f} %"
+
+
+@register.filter
 def ratio(value: float | None) -> str:
     """A number without a unit, to three decimals: 0.3754 is `0.375`."""
     return "\N{EN DASH}" if value is None else f"{value:.3f}"

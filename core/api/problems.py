@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 BAD_REQUEST, FORBIDDEN, NOT_FOUND, REFUSED, TOO_LARGE, BAD_INPUT = 400, 403, 404, 409, 413, 422
 ALLOWED = "; allowed: "  # between what is wrong and what would be right, in the words of a field
-UNREADABLE = (BadRequest, SuspiciousOperation, UnreadablePostError)
+UNREADABLE = (BadRequest, SuspiciousOperation, UnreadablePostError, exceptions.ParseError)
 
 
 class TooLarge(Exception):

@@ -81,6 +81,15 @@ def test_page_shows_the_case_with_guideline_scale_and_reasons(project: Project, 
     assert re.findall(r'type="radio" name="only" value="(\w+)"', page) == ["0", "1", "cannot"]
 
 
+def test_case_without_an_input_has_no_empty_box_for_it(project: Project, ann: Desk) -> None:
+    one_case(project, "", "Ada Lovelace")
+    page = ann.page()
+    assert re.findall(r'class="text (\w+)"', page) == ["output"]
+    ann.post(ann.token, only="1")
+    work = ann.client.get("/p/p/work").content.decode()
+    assert re.findall(r'class="excerpt" dir="auto">([^<]*)<', work) == ["(a case without an input)"]
+
+
 def test_saving_stores_the_answer_and_brings_the_next_case(project: Project, ann: Desk) -> None:
     factories.make_queue(project, 2)
     token = ann.token

@@ -3,9 +3,11 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from adjudication.models import Lease, LeaseEnd, Queue, Review, SlotState
+from adjudication.models import Lease, LeaseEnd, Queue, Review, Slot, SlotState
+from adjudication.selectors import waiting_count
 from adjudication.services.leases import LEASE, lease_end, lease_renew, slot_claim
 from adjudication.services.reviews import item_skip
+from adjudication.serving import queues_waiting
 from core.errors import Refused
 from core.models import Author, AuthorKind, Project, Role
 from core.services import imported_author, operator_of
@@ -55,6 +57,32 @@ def test_nothing_is_left_when_all_is_held_or_answered(queue: Queue, ann: Author,
         answer(queue, ann)
     claim(queue, ann)
     assert slot_claim(queue=queue, actor=ben, now=NOW) is None
+
+
+def test_case_that_needs_two_answers_waits_for_a_person_once(project: Project, ann: Author, ben: Author) -> None:
+    queue = factories.make_queue(project, 4, answers=2)
+
+    def waiting() -> int:
+        return waiting_count(queues_waiting(project, ann), ann, Role.REVIEWER)
+
+    assert waiting() == 4
+    claim(queue, ben)  # the first slot of a case whose second is still ann's to take
+    assert waiting() == 4
+    left = []
+    while lease := slot_claim(queue=queue, actor=ann, now=NOW):
+        assert waiting() == 4 - len(left)  # the one in hand with them
+        submit(lease)
+        left.append(waiting())
+    assert left == [3, 2, 1, 0]
+
+
+def test_slot_that_goes_first_is_counted_and_the_other_one_of_its_case_is_not(
+    project: Project, ann: Author, ben: Author
+) -> None:
+    queue = factories.make_queue(project, 2, answers=2)
+    claim(queue, ben)
+    Slot.objects.filter(item__rank=2, n=2).update(urgent=True)
+    assert waiting_count(queues_waiting(project, ann), ann, Role.REVIEWER) == 2
 
 
 @pytest.mark.parametrize(("minutes", "case"), [(29, "c002"), (30, "c001"), (31, "c001")])

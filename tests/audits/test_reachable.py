@@ -111,11 +111,31 @@ def test_look_report_and_exported_file_hold_the_same_estimate(
     again = _estimated_again(audit, tmp_path)
 
     assert {name: value for name, value in look.result.items() if not _same(value, again[name])} == {}
+    assert _same(again["secondary"], look.secondary)
     assert (look.result["policy"], look.result["estimand"], look.result["side"]) == (policy, estimand, side)
     data = report_data(audit, NOW)
     assert data["result"] == look.result
     assert (look.result["undecided"] > 0, look.result["n"] < 77) == (True, True)
     assert POLICY_WORDS[policy] in report_html(audit, NOW, chart="")
+
+
+@pytest.mark.parametrize("kind", ["judge_swap", "version_upgrade"])
+def test_secondary_estimates_come_from_the_exported_file_once_the_plan_has_stopped(
+    project: Project, tmp_path: Path, kind: str
+) -> None:
+    estimand = {"judge_swap": "accuracy_difference", "version_upgrade": "success_difference"}[kind]
+    allocation = {"agree": 40, "disagree": 45}
+    audit = _audit(project, kind, estimand=estimand, policy="planned", half_width=0.01, allocation=allocation)
+    drawn = _drawn(audit)
+    for draws, stopped in ((drawn[:-1], False), (drawn[-1:], True)):
+        _settle(audit, draws)
+        looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+        look = last_look(audit)
+        assert look is not None
+        again = _estimated_again(audit, tmp_path)["secondary"]
+        assert (look.secondary is not None, again is not None) == (stopped, stopped)
+        assert _same(again, look.secondary)
+    assert len(again) >= 8
 
 
 def test_slices_come_after_the_stop_with_verdicts_adjusted_over_all_of_them(project: Project) -> None:
@@ -160,7 +180,7 @@ def test_size_of_an_exported_plan_without_labels_gives_the_numbers_of_its_regist
     audit = _audit(project, "judge_swap", allocation={"agree": "optimal", "disagree": "optimal"}, **plan)
     path = tmp_path / "pool.csv"
     pool_write(audit, path)
-    words = shlex.split(estimate_command(audit, str(path)))[2:]
+    words = shlex.split(estimate_command(audit, str(path)))[2:-2]  # a plan has nothing secondary
     out = StringIO()
 
     call_command("size", *words, "--json", stdout=out)

@@ -81,7 +81,7 @@ def test_look_uses_the_score_and_its_export_gives_the_same_numbers(project: Proj
     pool_write(audit, tmp_path / "pool.csv")
     words = shlex.split(estimate_command(audit, str(tmp_path / "pool.csv")))
     out = StringIO()
-    call_command(*words[1:], "--json", stdout=out)
+    call_command(*words[1:-2], "--json", stdout=out)
     again, stored = _numbers(json.loads(out.getvalue())), _numbers(look.result)
     assert again.keys() == stored.keys()
     assert {place: value for place, value in again.items() if not isinstance(value, float)} == {

@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.embedded import broker_url
 
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = "postgresql://ann:p%40ss@db.example:5433/tertium?sslmode=require"
@@ -146,6 +147,27 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_outside_services_leave_the_folder_unmade(tmp_path: Path) -> None:
     start = started(TERTIUM_VAR=str(tmp_path / "var"), DATABASE_URL=POSTGRES, REDIS_URL="redis://cache.example/0")
     assert (start.returncode, (tmp_path / "var").exists()) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        (None, Path("var/counts")),
+        ("redis://:secret@cache.example:6380/1", "redis://:secret@cache.example:6380/1"),
+        ("rediss://cache.example/0", "rediss://cache.example/0"),
+        (broker_url(Path("/var/lib/a folder")), "unix:///var/lib/a%20folder/valkey.sock?db=0"),
+        ("redis+socket:///run/valkey.sock?virtual_host=3", "unix:///run/valkey.sock?db=3"),
+    ],
+)
+def test_requests_are_counted_in_the_server_that_celery_uses(url: str | None, location: str | Path) -> None:
+    assert env.cache(url, Path("var/counts"))["LOCATION"] == location
+
+
+def test_broker_of_another_kind_is_refused_without_saying_its_password(tmp_path: Path) -> None:
+    start = started(TERTIUM_VAR=str(tmp_path), REDIS_URL="amqp://user:secret@queue.example")
+    assert start.returncode == 1
+    assert "REDIS_URL has the scheme 'amqp'; allowed: redis://user:password@host:port/0" in start.stderr
+    assert "secret" not in start.stderr.splitlines()[-1]
 
 
 def test_settings_load_without_the_heavy_libraries(tmp_path: Path) -> None:

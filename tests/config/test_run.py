@@ -1,6 +1,7 @@
 """`make run`, as somebody who has just copied the project meets it."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -59,14 +60,14 @@ def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], list[
         assert process.returncode == 0
 
 
-def signed_in(port: int, username: str, password: str) -> str:
-    """Where signing in leads."""
+def signed_in(port: int, username: str, password: str) -> tuple[urllib.request.OpenerDirector, str]:
+    """A browser of theirs, and where signing in leads."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     form = opener.open(f"http://localhost:{port}/login", timeout=PATIENCE).read().decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form)
     assert token is not None
     data = urlencode({"username": username, "password": password, "csrfmiddlewaretoken": token[1]}).encode()
-    return str(opener.open(f"http://localhost:{port}/login", data, timeout=PATIENCE).url)
+    return opener, str(opener.open(f"http://localhost:{port}/login", data, timeout=PATIENCE).url)
 
 
 def accounts(var: Path) -> dict[str, str]:
@@ -82,7 +83,12 @@ def test_first_run_makes_a_project_that_people_can_sign_in_to(tmp_path: Path) ->
         assert list(people) == ["owner", "lead", "reviewer-1", "reviewer-2", "reviewer-3", "adjudicator"]
         assert len(set(people.values())) == 6
         assert stat.S_IMODE((var / "accounts.txt").stat().st_mode) == 0o600
-        assert signed_in(port, "reviewer-2", people["reviewer-2"]).endswith("/p/demonstration/work")
+        browser, page = signed_in(port, "reviewer-2", people["reviewer-2"])
+        assert page.endswith("/p/demonstration/work")
+        # The API counts requests in the broker that the command started.
+        desk = browser.open(f"http://localhost:{port}/api/v1/projects/demonstration/desk", timeout=PATIENCE)
+        assert json.load(desk)["reviews"] > 0
+        assert "not counted" not in (var / "web.log").read_text()
     assert lines[-1] == "Stopped. Everything is kept: make run starts it again."
     assert not (var / "valkey.sock").exists()
     with pytest.raises(OSError, match="refused"):
@@ -93,7 +99,7 @@ def test_first_run_makes_a_project_that_people_can_sign_in_to(tmp_path: Path) ->
         took = time.monotonic() - started
         assert accounts(var) == people
         assert not any(password in "\n".join(again) for password in people.values())
-        assert signed_in(port, "adjudicator", people["adjudicator"]).endswith("/p/demonstration/work")
+        assert signed_in(port, "adjudicator", people["adjudicator"])[1].endswith("/p/demonstration/work")
     # 2 s on an idle machine with two cores; here other tests may run beside it.
     assert took < 20
 

@@ -104,6 +104,14 @@ def test_stranger_is_led_to_the_sign_in_wherever_the_project_is(here: None, proj
         assert (answer.status_code, answer["Location"]) == (302, f"/login?next=/p/{name}/lead%3Fa%3D1")
 
 
+def test_form_sent_after_the_session_ended_leads_back_to_its_page(here: None, project: Project) -> None:
+    """Not to its own address, which may answer nothing to look at."""
+    page = "http://testserver/p/alpha/page"
+    answer = Client().post("/p/alpha/lead", headers={"Referer": page})
+    assert (answer.status_code, answer["Location"]) == (302, "/login?next=http%3A//testserver/p/alpha/page")
+    assert Client().post("/p/alpha/lead")["Location"] == "/login?next=/"
+
+
 def test_request_of_an_open_page_is_told_that_the_session_ended(here: None, project: Project) -> None:
     answer = Client().post("/p/alpha/lead", headers={"HX-Request": "true"})
     assert (answer.status_code, answer.content) == (401, b"Sign in first.")

@@ -74,6 +74,7 @@ def test_every_fault_has_one_shape(client: Client, project: Project) -> None:
     }
     assert {status: answer.status_code for status, answer in asked.items()} == {status: status for status in asked}
     assert all(problems(answer) for answer in asked.values())
+    assert problems(asked[400])[0]["what"].startswith("the request cannot be read: JSON parse error")
     assert asked[405]["Allow"] == "GET, HEAD"
     assert problems(asked[413])[0]["value"] == "5,000,001 bytes"
 

@@ -47,6 +47,14 @@ def test_open_page_gets_the_form_alone_and_then_nothing(lead: Author) -> None:
     assert client.get("/login", headers=OPEN_PAGE).status_code == 204
 
 
+@pytest.mark.parametrize(
+    ("page", "then"), [("http://testserver/account", "http://testserver/account"), ("https://evil.example/", "/")]
+)
+def test_signing_in_goes_on_with_a_page_of_this_host_alone(lead: Author, page: str, then: str) -> None:
+    answer = Client().post("/login", {"username": "lea", "password": PASSWORD, "next": page})
+    assert (answer.status_code, answer["Location"]) == (302, then)
+
+
 def test_signing_out_needs_a_post(lead: Author) -> None:
     client = Client()
     client.force_login(lead.user)

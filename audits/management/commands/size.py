@@ -35,7 +35,7 @@ class Command(Base):
         )
 
     def run(self, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
-        pool, arguments = pool_and_arguments(options)
+        pool, _, arguments = pool_and_arguments(options)
         if arguments["half_width"] is None:
             raise InputError(Problem("missing", key="--target-half-width", allowed="the width to reach, such as 0.05"))
         settled = any(cell.settled for cell in pool.cells)

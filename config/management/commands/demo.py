@@ -5,6 +5,7 @@ Simulated reviewers answer; a real worker computes the looks while they do.
 
 import os
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -35,6 +36,7 @@ from core.services import operator_at, operator_of
 from judges.summaries import summary_of
 
 SEED = "2026"
+ANSWERS_BETWEEN_LOOKS = 10  # simulated people are quicker than any worker, which would find everything answered at once
 
 
 class Command(Base):
@@ -120,7 +122,12 @@ def _broker() -> AbstractContextManager[str]:
 def _review_and_look(audit: Audit) -> Iterator[tuple[str, str, Result]]:
     """Reviews by simulated people, while a worker of its own computes looks."""
     with stopping_in_order(), _broker() as broker, embedded_worker(settings.VAR_DIR, broker=broker):
-        done = audit_play(audit=audit, seed=SEED, clock=timezone.now)
+
+        def let_the_worker_look(done: Counter[str]) -> None:
+            if done.total() % ANSWERS_BETWEEN_LOOKS == 0:
+                looks_await(audit)
+
+        done = audit_play(audit=audit, seed=SEED, clock=timezone.now, after_each=let_the_worker_look)
         answered = f"{done['review']} reviews, {done['skip']} skips, {done['cannot judge']} times cannot judge"
         yield "reviews", f"{answered}, {done['adjudication']} adjudications by simulated people", dict(done)
         looks_await(audit)

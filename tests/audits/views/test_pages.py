@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from adjudication.models import Item
 from audits.exports.comparison import transition_tables
@@ -36,6 +37,9 @@ def test_transitions_stand_after_the_number_of_eligible_cases(draft: Audit, read
     assert f"Changed decisions in blocking slices: {len(report['blocking_changes'])}" in text
     for name in ("Changed verdicts by task", "Changed verdicts by risk"):
         assert name in text
+    column = re.findall(r'<td class="number">([\d.]+) %</td>', text)
+    assert len(column) >= 5
+    assert all(re.fullmatch(r"\d+\.\d", share) for share in column)  # digits stand below each other
 
 
 def test_long_lists_are_cut_and_the_page_says_so(draft: Audit, read: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,5 +148,8 @@ def test_audit_whose_name_holds_slashes_and_signs_has_all_its_pages(
     name = "a/monitor/50 %? #1 שלום"
     Audit.objects.filter(pk=audit.pk).update(name=name)
     listed = lead.get("/p/alpha/audits").context["standings"][0]
-    for url in [listed.url, *(tab.url for tab in lead.get(listed.url).context["tabs"])]:
-        assert lead.get(url).context["audit"].name == name
+    for tab in lead.get(listed.url).context["tabs"]:
+        answer = lead.get(tab.url)
+        assert answer.context["audit"].name == name
+        # Eight tabs of a browser, or of a screen reader's list, are told apart.
+        assert f"<title>{tab.label} · {escape(name)} · Tertium</title>" in answer.content.decode()
