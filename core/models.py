@@ -112,12 +112,12 @@ class Event(AppendOnly):
 class Scope(models.TextChoices):
     """What a token may be used for. The last two are for people: nobody signs or reviews as a pipeline."""
 
-    INTAKE = "intake", "send manifests and label files, follow and cancel their intake"
+    INTAKE = "intake", "send manifests, label files and anchor sets, follow and cancel their intake"
     AUDITS_READ = "audits:read", "read audits, their looks, gates and lists"
-    AUDITS_WRITE = "audits:write", "register and extend audits, serve skipped cases again"
+    AUDITS_WRITE = "audits:write", "register and extend audits, make anchor sets, serve skipped cases again"
     EXPORTS_READ = "exports:read", "download reports, anchors, reviews and packets"
     WEBHOOKS = "webhooks", "make, change and end webhooks, and send their messages again"
-    DECIDE = "decide", "diagnose, sign off, open holdouts, place reason codes, as a person"
+    DECIDE = "decide", "diagnose, sign off, open holdouts, place reason codes, manage members, as a person"
     REVIEW = "review", "answer cases at the desk, as a person"
 
 

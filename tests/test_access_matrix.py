@@ -87,6 +87,9 @@ IN_PROJECT: dict[str, set[Role]] = {
 # Of the API: who is let in, and which scopes a token needs to read and to write.
 API: dict[str, tuple[set[Role], set[str], set[str]]] = {
     "api:project": (ALL, set(Scope.values), set()),
+    "api:members": (OWNING, {"decide"}, {"decide"}),
+    "api:member-role": (OWNING, {"decide"}, {"decide"}),
+    "api:member-removal": (OWNING, {"decide"}, {"decide"}),
     "api:webhooks": (LEADING, {"webhooks"}, {"webhooks"}),
     "api:webhook": (LEADING, {"webhooks"}, {"webhooks"}),
     "api:webhook-secret": (LEADING, {"webhooks"}, {"webhooks"}),
@@ -113,6 +116,13 @@ API: dict[str, tuple[set[Role], set[str], set[str]]] = {
     "audits-api:job": (LEADING, {"intake", "audits:read"}, {"intake"}),
     "audits-api:job-cancel": (LEADING, {"intake", "audits:read"}, {"intake"}),
     "audits-api:job-refused": (LEADING, {"intake", "audits:read"}, {"intake"}),
+    "audits-api:job-packet": (LEADING, {"exports:read"}, {"intake"}),
+    "audits-api:anchor-sets": (LEADING, {"audits:read"}, {"intake"}),
+    "audits-api:anchor-set": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:anchor-file": (LEADING, {"exports:read"}, {"audits:write"}),
+    "audits-api:anchor-card": (LEADING, {"exports:read"}, {"audits:write"}),
+    "audits-api:audit-anchors": (LEADING, {"audits:read"}, {"audits:write"}),
+    "audits-api:packet": (LEADING, {"audits:read"}, {"exports:read"}),
     "audits-api:calibration": (LEADING, {"audits:read"}, {"audits:write"}),
     "audits-api:audits": (LEADING, {"audits:read"}, {"audits:write"}),
     "audits-api:audit": (LEADING, {"audits:read"}, {"audits:write"}),

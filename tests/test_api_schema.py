@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from adjudication.models import QueuePurpose
 from audits.models import Audit, Job, JobKind
+from audits.services.anchorsets import anchor_set_make
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from core.models import Role, Scope, WebhookDelivery
@@ -83,8 +84,10 @@ def known(request: pytest.FixtureRequest, audit: Audit) -> dict[str, Any]:
         "jobs": job.pk,
         "reason-codes": audit.project.reason_codes.latest("pk").pk,
         "webhooks": delivery.endpoint_id,
+        "members": factories.make_person(audit.project, "gone").pk,
     }
-    return ids | {"message": delivery.pk, "numbers": numbers, "key": token.key}
+    anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=token.author, now=factories.NOW).pk
+    return ids | {"anchors": anchors, "message": delivery.pk, "numbers": numbers, "key": token.key}
 
 
 def operations() -> Iterator[Any]:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 METHODS = ("get", "post", "put", "patch", "delete")
 # What a number in an address is of, where it is not a job's.
 NUMBERS = {"adjudication:reason-code": "code", "desk-api:reason-code": "code", "token-revoke": "key"}
-NUMBERS |= {"member-role": "member", "member-removal": "member"}
+NUMBERS |= {f"{space}member-{what}": "member" for space in ("", "api:") for what in ("role", "removal")}
 NUMBERS |= {
     f"{space}{name}": "webhook"
     for space in ("", "api:")
