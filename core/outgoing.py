@@ -133,6 +133,8 @@ class _Checked(HTTPConnection):
             context = ssl.create_default_context()
             # Not on the way: what is being wrapped could not be cut.
             self.sock = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
+        self._require_time()
+        if self.target.secure:
             self.sock.do_handshake()
 
     def _connected(self) -> socket.socket:
@@ -140,7 +142,13 @@ class _Checked(HTTPConnection):
         for address in others:
             with contextlib.suppress(OSError):
                 return socket.create_connection((address, self.port), CONNECT_SECONDS)
+            self._require_time()
         return socket.create_connection((last, self.port), CONNECT_SECONDS)
+
+    def _require_time(self) -> None:
+        """There was nothing to cut yet when the time was over."""
+        if self.late:
+            raise TimeoutError
 
     def cut(self) -> None:
         """Called from another thread: what waits there for an answer gets none."""

@@ -182,6 +182,28 @@ def test_receiver_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch, be
         assert time.monotonic() - began < 2
 
 
+@pytest.mark.parametrize("refused", [True, False])
+def test_time_that_is_over_before_there_is_a_connection_ends_it(monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
+    """A name may stand for a hundred addresses that never answer, or for one that answers late and then drips."""
+    monkeypatch.setattr(outgoing, "SECONDS", 0.1)
+    real, tried = socket.create_connection, []
+
+    def connect(place: tuple[str, int], *more: Any) -> socket.socket:
+        tried.append(place)
+        time.sleep(0.15)
+        if refused:
+            raise TimeoutError
+        return real(place, *more)
+
+    with receiver() as told:
+        told.before = drip
+        monkeypatch.setattr(outgoing, "look_up", lambda _: ["127.0.0.1"] * 100)
+        monkeypatch.setattr(outgoing.socket, "create_connection", connect)
+        with pytest.raises(NoAnswer, match="no answer within 0 s"):
+            post(told.url, b"{}", {})
+        assert (len(tried), told.received) == (1, [])
+
+
 def test_body_of_an_answer_is_not_read() -> None:
     with receiver() as told:
         told.before = flood
