@@ -69,17 +69,22 @@ def frame_plan(audit: Audit) -> FramePlan:
     )
 
 
-def has_stopped(plan: Mapping[str, Any], result: Mapping[str, Any], drawn: int) -> bool:
-    """Whether this look is one at which its policy allows to stop: every case drawn is settled or the target
-    width is reached (`planned`), the final look (`monitored`), or the target width (`anytime`)."""
+def target_reached(plan: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Whether a look is as narrow as its plan wants it: the final look (`monitored`, and `planned`, where a census is
+    one too), or the target width (`anytime`)."""
     if result["interval"] is None:
         return False
-    if plan["policy"] == "planned":
-        return bool(result["n"] == drawn or result["final"])
-    if plan["policy"] == "monitored":
+    if plan["policy"] != "anytime":
         return bool(result["final"])
     half_width = target_half_width(plan)
     return half_width is not None and bool(result["interval"]["half_width"] <= half_width)
+
+
+def has_stopped(plan: Mapping[str, Any], result: Mapping[str, Any], drawn: int) -> bool:
+    """Whether this look is one at which its policy allows to stop: its target is reached or, where it was `planned`,
+    every case drawn is settled."""
+    all_drawn = result["interval"] is not None and plan["policy"] == "planned" and result["n"] == drawn
+    return all_drawn or target_reached(plan, result)
 
 
 def may_extend(plan: Mapping[str, Any], result: Mapping[str, Any] | None, drawn: int) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -33,6 +34,15 @@ def hosts(name: str, default: str) -> list[str]:
         if "/" in host or host.rpartition("]")[2].count(":"):
             raise ImproperlyConfigured(f"{name} has {host!r}; allowed: host names alone, as in audit.example")
     return found
+
+
+def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
+    """Networks with commas between, or none."""
+    given = [one.strip() for one in os.environ.get(name, default).split(",") if one.strip()]
+    try:
+        return [ip_network(one) for one in given]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}; allowed: networks as in 10.1.0.0/16") from error
 
 
 def base_path(name: str) -> str:

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from adjudication.workload import desk_workload
 from audits.workload import background_workload
 from core.access import public
+from core.webhooks import webhook_workload
 
 COUNTED = "tertium:tasks"  # a hash at the broker: "name state" -> how often, since the broker began
 BROKER_AWAY = (OperationalError, RedisError, OSError)
@@ -53,6 +54,7 @@ class Everything(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._desk()
         yield from self._background()
+        yield from self._webhooks()
         yield from self._broker()
 
     def _desk(self) -> Iterator[Metric]:
@@ -71,6 +73,15 @@ class Everything(Collector):
             yield _gauge(
                 "tertium_look_latency_seconds", "From settlement to look, at the last look.", work.look_latency
             )
+
+    def _webhooks(self) -> Iterator[Metric]:
+        work = webhook_workload(self.now)
+        yield _labelled("tertium_webhook_messages", "Messages to webhooks that are told.", "state", work.messages)
+        yield _gauge("tertium_oldest_webhook_seconds", "Since the oldest waiting one was to be sent.", work.oldest)
+        attempts = CounterMetricFamily("tertium_webhook_attempts", "Sendings to webhooks.", labels=["outcome"])
+        for outcome, number in sorted(work.attempts.items()):
+            attempts.add_metric([outcome], number)
+        yield attempts
 
     def _broker(self) -> Iterator[Metric]:
         try:

@@ -174,6 +174,9 @@ SPECTACULAR_SETTINGS = {
         "core.api.schema.with_problems",
     ],
 }
+# Private networks that webhooks may reach: none, but for this machine where it serves nobody else.
+WEBHOOK_NETWORKS = env.networks("TERTIUM_WEBHOOK_NETWORKS", "" if PRODUCTION else "127.0.0.0/8,::1/128")
+
 # Requests to the API that one token, or one person, may make in a minute.
 API_PER_MINUTE = env.whole_number("TERTIUM_API_PER_MINUTE", 600)
 
@@ -186,6 +189,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("New audit", "audits:new"),
         ("Anchors", "audits:anchor-sets"),
         ("Calibration", "audits:calibration"),
+        ("Webhooks", "webhooks"),
     ],
     "owner": [
         ("Audits", "audits:list"),
@@ -195,6 +199,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("Reason codes", "adjudication:reason-codes"),
         ("Members", "members"),
         ("Tokens", "tokens"),
+        ("Webhooks", "webhooks"),
     ],
 }
 
@@ -250,6 +255,7 @@ CELERY_BEAT_SCHEDULE = {
     "clear-sessions": {"task": "core.tasks.sessions_clear", "schedule": 24 * 60 * 60.0},
     "sweep-answers": {"task": "core.tasks.answers_sweep", "schedule": 60 * 60.0},
     "sweep-jobs": {"task": "audits.tasks.jobs_sweep", "schedule": 15.0},
+    "sweep-webhooks": {"task": "core.tasks.webhooks_sweep", "schedule": 15.0},
 }
 
 # Opens /metrics to whoever sends it as a bearer token.

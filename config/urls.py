@@ -9,6 +9,7 @@ from core.members import member_removal, member_role, members
 from core.signin import SignIn
 from core.sso import sso, sso_callback
 from core.views import healthz, home, project_home, readyz, server_error, token_revoked, tokens
+from core.webhook_views import webhook, webhook_ended, webhook_renewed, webhook_sent_again, webhooks
 
 handler500 = server_error
 
@@ -35,6 +36,11 @@ urlpatterns = [
     path("p/<str:project>/members/<int:number>/remove", member_removal, name="member-removal"),
     path("p/<str:project>/tokens", tokens, name="tokens"),
     path("p/<str:project>/tokens/<int:number>/revoke", token_revoked, name="token-revoke"),
+    path("p/<str:project>/webhooks", webhooks, name="webhooks"),
+    path("p/<str:project>/webhooks/<int:number>", webhook, name="webhook"),
+    path("p/<str:project>/webhooks/<int:number>/secret", webhook_renewed, name="webhook-secret"),
+    path("p/<str:project>/webhooks/<int:number>/end", webhook_ended, name="webhook-end"),
+    path("p/<str:project>/webhooks/<int:number>/again/<int:delivery>", webhook_sent_again, name="webhook-again"),
     path("p/<str:project>/", include("adjudication.urls")),
     path("p/<str:project>/", include("audits.urls")),
 ]

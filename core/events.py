@@ -20,13 +20,18 @@ def event_record(*, name: str, actor: Author, now: datetime, payload: dict[str, 
     event = Event.objects.create(project_id=actor.project_id, name=name, actor=actor, at=now, payload=payload)
     task = settings.EVENT_TASKS.get(name)
     if task:
-        transaction.on_commit(lambda: _wake(task, payload))
+        wake(task, payload)
     return event
 
 
-def _wake(task: str, payload: dict[str, Any]) -> None:
+def wake(task: str, arguments: dict[str, Any]) -> None:
+    """Send a task on its way once what the caller writes has been committed."""
+    transaction.on_commit(lambda: _send(task, arguments))
+
+
+def _send(task: str, arguments: dict[str, Any]) -> None:
     try:
-        current_app.send_task(task, kwargs=payload)
+        current_app.send_task(task, kwargs=arguments)
     except (OperationalError, RedisError, OSError) as error:
         # The event is stored: the sweeper finds what this message would have started.
         # Without a broker of their own, commands often run where no worker does: nothing is wrong there.

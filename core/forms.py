@@ -1,6 +1,7 @@
 from django import forms
 
-from core.models import Scope
+from core.models import Scope, WebhookKind
+from core.outgoing import LONGEST_URL
 from core.tokens import LONGEST_DAYS, LONGEST_NAME, PIPELINE_SCOPES
 
 
@@ -18,4 +19,15 @@ class TokenForm(forms.Form):
     )
     days = forms.IntegerField(
         initial=90, min_value=1, max_value=LONGEST_DAYS, label="Days until it expires", help_text="At most a year."
+    )
+
+
+class WebhookForm(forms.Form):
+    """A webhook; where it may lead, the service knows."""
+
+    url = forms.CharField(max_length=LONGEST_URL, label="Address", help_text="As in https://ci.example/tertium.")
+    kinds = forms.MultipleChoiceField(
+        choices=[(kind.value, f"{kind.value}: {WebhookKind(kind).label}") for kind in WebhookKind],
+        widget=forms.CheckboxSelectMultiple,
+        label="What it is told",
     )

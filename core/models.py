@@ -1,5 +1,7 @@
 """Who there is, and what happened."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 
@@ -110,11 +112,12 @@ class Event(AppendOnly):
 class Scope(models.TextChoices):
     """What a token may be used for. The last two are for people: nobody signs or reviews as a pipeline."""
 
-    INTAKE = "intake", "send manifests and label files, follow and cancel their intake"
+    INTAKE = "intake", "send manifests, label files and anchor sets, follow and cancel their intake"
     AUDITS_READ = "audits:read", "read audits, their looks, gates and lists"
-    AUDITS_WRITE = "audits:write", "register and extend audits, serve skipped cases again"
-    EXPORTS_READ = "exports:read", "download reports, anchors and reviews"
-    DECIDE = "decide", "diagnose, sign off, open holdouts, place reason codes, as a person"
+    AUDITS_WRITE = "audits:write", "register and extend audits, make anchor sets, serve skipped cases again"
+    EXPORTS_READ = "exports:read", "download reports, anchors, reviews and packets"
+    WEBHOOKS = "webhooks", "make, change and end webhooks, and send their messages again"
+    DECIDE = "decide", "diagnose, sign off, open holdouts, place reason codes, manage members, as a person"
     REVIEW = "review", "answer cases at the desk, as a person"
 
 
@@ -166,3 +169,136 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} of {self.author}"
+
+
+class WebhookKind(models.TextChoices):
+    """What a webhook may tell of, as its messages have it in `type`."""
+
+    LOOK_COMPUTED = "look.computed", "a look was computed"
+    TARGET_REACHED = "target.reached", "a look has reached its plan's target width"
+    AUDIT_SETTLED = "audit.settled", "every case drawn is settled"
+    IMPORT_FINISHED = "import.finished", "an intake, or an anchor set taken in, has ended, well or not"
+
+
+class WebhookEndpoint(models.Model):
+    """An address outside that is told what happens in a project.
+
+    Its secret is kept nowhere: it follows from SECRET_KEY and `secret_id`, which is shown to nobody. The one before
+    signs too, until `old_until`. `taker` delivers now, by compare-and-swap; after a failure nobody does until
+    `rests_until`.
+    """
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    kinds = models.JSONField()
+    secret_id = models.CharField(max_length=32)
+    old_secret_id = models.CharField(max_length=32, blank=True)
+    old_until = models.DateTimeField(null=True)
+    made_by = models.ForeignKey(Author, models.PROTECT, related_name="webhooks_made")
+    made_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0)  # since the last message that was taken
+    rests_until = models.DateTimeField(null=True)
+    taker = models.CharField(max_length=32, blank=True)
+    taken_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "url"], condition=models.Q(ended_at=None), name="one_live_webhook_per_address"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"webhook {self.pk}"
+
+
+class WebhookMessage(AppendOnly):
+    """What webhooks are told, written in the transaction that made it so, with a delivery to each that asked for it."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="webhook_messages")
+    uid = models.UUIDField(default=uuid.uuid4, unique=True)
+    kind = models.CharField(max_length=20, choices=WebhookKind.choices)
+    thing = models.CharField(max_length=100)  # what it is about, as in "look 7"
+    at = models.DateTimeField()
+    data = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "kind", "thing"], name="one_message_per_thing_and_kind"),
+            models.CheckConstraint(condition=models.Q(kind__in=WebhookKind.values), name="webhook_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.thing}"
+
+    @property
+    def name(self) -> str:
+        """Its `webhook-id`."""
+        return f"msg_{self.uid.hex}"
+
+
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    GIVEN_UP = "given up"
+
+
+class WebhookDelivery(models.Model):
+    """One message on its way to one webhook. `asked_at` is when it was first to be sent, or was sent again by a person;
+    `tries` are since then, `attempts` are all."""
+
+    message = models.ForeignKey(WebhookMessage, models.PROTECT, related_name="deliveries")
+    endpoint = models.ForeignKey(WebhookEndpoint, models.PROTECT, related_name="deliveries")
+    state = models.CharField(max_length=10, choices=DeliveryState.choices, default=DeliveryState.WAITING)
+    asked_at = models.DateTimeField()
+    next_at = models.DateTimeField()
+    tries = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["message", "endpoint"], name="one_delivery_per_message_and_webhook"),
+            models.CheckConstraint(condition=models.Q(state__in=DeliveryState.values), name="delivery_state_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(state="waiting", ended_at__isnull=True)
+                | (~models.Q(state="waiting") & models.Q(ended_at__isnull=False)),
+                name="a_delivery_has_ended_when_it_waits_no_more",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["endpoint", "next_at"], condition=models.Q(state="waiting"), name="waiting_delivery_by_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.message} to {self.endpoint}"
+
+
+class WebhookAttempt(AppendOnly):
+    """A message was sent: the status of the answer, or why there was none."""
+
+    delivery = models.ForeignKey(WebhookDelivery, models.PROTECT, related_name="log")
+    n = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    status = models.PositiveSmallIntegerField(null=True)
+    fault = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["delivery", "n"], name="attempts_are_numbered"),
+            models.CheckConstraint(
+                condition=models.Q(status__isnull=False, fault="")
+                | (models.Q(status__isnull=True) & ~models.Q(fault="")),
+                name="an_attempt_has_a_status_or_a_fault",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.n} at {self.delivery}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        return self.fault or f"answered {self.status}"

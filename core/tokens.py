@@ -19,7 +19,7 @@ SHOWN = len(PREFIX) + 6
 LONGEST_NAME = 60
 LONGEST_DAYS = 366
 NOTED_EVERY = timedelta(minutes=1)  # the last use is written at most this often
-PIPELINE_SCOPES = (Scope.INTAKE, Scope.AUDITS_READ, Scope.AUDITS_WRITE, Scope.EXPORTS_READ)
+PIPELINE_SCOPES = (Scope.INTAKE, Scope.AUDITS_READ, Scope.AUDITS_WRITE, Scope.EXPORTS_READ, Scope.WEBHOOKS)
 # What a person's role lets a token of theirs do.
 SCOPES_OF_ROLE: dict[Role, tuple[Scope, ...]] = {
     Role.REVIEWER: (Scope.REVIEW,),

@@ -20,9 +20,11 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from adjudication.models import QueuePurpose
 from audits.models import Audit, Job, JobKind
+from audits.services.anchorsets import anchor_set_make
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
-from core.models import Role, Scope
+from core.models import Role, Scope, WebhookDelivery
+from core.webhooks import webhook_make
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +32,7 @@ pytestmark = pytest.mark.django_db
 EXAMPLES = int(os.environ.get("TERTIUM_FUZZ_EXAMPLES", "2"))
 # What is sent is altered so that it meets something, and rules of ours say more than a schema can.
 NOT_HELD = [negative_data_rejection, positive_data_acceptance]
-LEADING = (Scope.INTAKE, Scope.AUDITS_READ, Scope.AUDITS_WRITE, Scope.EXPORTS_READ, Scope.DECIDE)
+LEADING = (Scope.INTAKE, Scope.AUDITS_READ, Scope.AUDITS_WRITE, Scope.EXPORTS_READ, Scope.DECIDE, Scope.WEBHOOKS)
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,8 @@ def audit(settings: Any, tmp_path: Any) -> Audit:
     factories.make_known_set(project, QueuePurpose.PRACTICE, 3, label="fail")
     factories.calibrate(audit.queue, practice="known")
     factories.settle(audit.queue, "c1", "fail")
+    operator = factories.operator(audit)
+    webhook_make(url="https://ci.example/", kinds=["look.computed"], actor=operator, now=factories.NOW)
     looks_bring_up_to_date(audit=audit, clock=lambda: factories.NOW)
     return audit
 
@@ -75,7 +79,15 @@ def known(request: pytest.FixtureRequest, audit: Audit) -> dict[str, Any]:
         asked_at=factories.NOW,
         asked={"folder": "x" * 24, "manifest": "audit.yaml"},
     )
-    return ids | {"jobs": job.pk, "reason-codes": audit.project.reason_codes.latest("pk").pk, "key": token.key}
+    delivery = WebhookDelivery.objects.get()
+    numbers = {
+        "jobs": job.pk,
+        "reason-codes": audit.project.reason_codes.latest("pk").pk,
+        "webhooks": delivery.endpoint_id,
+        "members": factories.make_person(audit.project, "gone").pk,
+    }
+    anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=token.author, now=factories.NOW).pk
+    return ids | {"anchors": anchors, "message": delivery.pk, "numbers": numbers, "key": token.key}
 
 
 def operations() -> Iterator[Any]:
@@ -91,7 +103,7 @@ def test_every_answer_is_as_the_schema_says(known: dict[str, Any], mode: Generat
     for operation in operations():
         if ("/desk" in operation.path) != ("token" in known):
             continue
-        known["number"] = known["jobs" if "/jobs/" in operation.path else "reason-codes"]
+        known["number"] = next((number for name, number in known["numbers"].items() if name in operation.path), 0)
 
         @settings(
             max_examples=EXAMPLES,

@@ -13,7 +13,8 @@ from audits.models import Audit, Job, JobKind
 from audits.services.anchorsets import anchor_set_make
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
-from core.models import Project, Role, Scope
+from core.models import Project, Role, Scope, WebhookDelivery
+from core.webhooks import webhook_make
 from tests import factories
 from tests.factories import NOW
 from tests.routes import Route, routes
@@ -23,7 +24,12 @@ pytestmark = pytest.mark.django_db
 METHODS = ("get", "post", "put", "patch", "delete")
 # What a number in an address is of, where it is not a job's.
 NUMBERS = {"adjudication:reason-code": "code", "desk-api:reason-code": "code", "token-revoke": "key"}
-NUMBERS |= {"member-role": "member", "member-removal": "member"}
+NUMBERS |= {f"{space}member-{what}": "member" for space in ("", "api:") for what in ("role", "removal")}
+NUMBERS |= {
+    f"{space}{name}": "webhook"
+    for space in ("", "api:")
+    for name in ("webhook", "webhook-secret", "webhook-end", "webhook-messages", "webhook-again")
+}
 NO_SUCH_NAME, NO_SUCH_NUMBER = "no-such-audit", 999_999
 
 
@@ -35,7 +41,10 @@ def other() -> dict[str, object]:
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     ann = factories.make_person(project, "ann")
     factories.answer(audit.queue, ann)
+    operator = factories.operator(audit)
+    webhook = webhook_make(url="https://ci.example/", kinds=["look.computed"], actor=operator, now=NOW)[0].pk
     looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+    delivery = WebhookDelivery.objects.get().pk
     lease = factories.claim(audit.queue, ann, timezone.now())
     code = project.reason_codes.latest("pk").pk
     job = Job.objects.create(project=project, kind=JobKind.INTAKE, actor=ann, asked_at=NOW)
@@ -43,7 +52,15 @@ def other() -> dict[str, object]:
     look = audit.looks.get().pk
     known = {"name": audit.name, "look": look, "token": lease.token, "number": job.pk, "code": code}
     key = factories.make_token(project, Scope.INTAKE).token.pk
-    return known | {"key": key, "anchors": anchors, "kind": "csv", "member": ann.pk}
+    return (
+        known
+        | {"key": key, "anchors": anchors, "kind": "csv", "member": ann.pk}
+        | {
+            "webhook": webhook,
+            "delivery": delivery,
+            "message": delivery,
+        }
+    )
 
 
 @pytest.fixture
@@ -53,7 +70,7 @@ def project() -> Project:
 
 def missing(route: Route) -> dict[str, object]:
     nothing = {"name": NO_SUCH_NAME, "look": NO_SUCH_NUMBER, "token": uuid4(), "number": NO_SUCH_NUMBER}
-    nothing |= {"anchors": NO_SUCH_NUMBER}
+    nothing |= dict.fromkeys(("anchors", "delivery", "message"), NO_SUCH_NUMBER)
     return {name: nothing[name] for name in route.converters if name in nothing}
 
 

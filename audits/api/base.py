@@ -45,4 +45,5 @@ def example_job(**changes: Any) -> dict[str, Any]:
         "ended_at": None,
         "may_cancel": True,
         "refused_rows": False,
+        "packet": False,
     } | changes

@@ -16,10 +16,18 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audits.api.base import AuditView, example_job
+from audits.api.base import NAME, AuditView, example_job
 from audits.api.shapes import JobAnswer
 from audits.models import Job, JobKind, JobState
-from audits.services.uploads import intake_ask, intake_cancel, refused_path, too_large
+from audits.services.uploads import (
+    intake_ask,
+    intake_cancel,
+    packet_ask,
+    packet_name,
+    packet_path,
+    refused_path,
+    too_large,
+)
 from core.api.once import once
 from core.api.pages import Pages
 from core.api.shapes import Given, shape
@@ -153,3 +161,39 @@ class JobRefused(JobView):
         if not path.is_file():
             raise Http404
         return FileResponse(path.open("rb"), as_attachment=True, filename="refused.csv", content_type="text/csv")
+
+
+class Packets(AuditView):
+    writes = (Scope.EXPORTS_READ,)
+
+    @extend_schema(
+        operation_id="packet_ask",
+        summary="Ask for the handoff packet",
+        description="Answers at once with a job; once that is done the packet is kept for 30 days. 409 while a holdout "
+        "is sealed.",
+        parameters=[NAME],
+        request=None,
+        responses={ACCEPTED: shape(JobAnswer)},
+        examples=[OpenApiExample("asked for", example_job(kind="packet", state="waiting", progress=""))],
+    )
+    @once
+    def post(self, request: Request, name: str) -> Response:
+        return accepted(packet_ask(audit=self.audit(name), actor=self.author, now=timezone.now()))
+
+
+class JobPacket(JobView):
+    reads = (Scope.EXPORTS_READ,)
+
+    @extend_schema(
+        operation_id="job_packet",
+        summary="The packet that a job made",
+        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, number: int) -> HttpResponseBase:
+        job = self.job(number)
+        path = packet_path(job)
+        if job.audit is None or not path.is_file():
+            raise Http404
+        return FileResponse(
+            path.open("rb"), as_attachment=True, filename=packet_name(job), content_type="application/zip"
+        )

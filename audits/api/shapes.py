@@ -11,7 +11,7 @@ from audits.models import Audit, Job, Look, Registration
 from audits.overview import Standing
 from audits.plans import sizing_of
 from audits.services.jobs import may_cancel
-from audits.services.uploads import refused_path
+from audits.services.uploads import packet_path, refused_path
 from audits.verdicts import gate_now, official_change, sign_off_dicts, unapproved_changes
 
 
@@ -58,7 +58,8 @@ class AuditAnswer:
 @dataclass(frozen=True)
 class JobAnswer:
     """Work that a worker does. `state`: waiting, running, done, refused (`problems` says why), broken or cancelled.
-    `done` of `expected` rows, or bytes, is how far it is; `refused_rows`: a list of rows left out can be fetched."""
+    `done` of `expected` rows, or bytes, is how far it is; `refused_rows` and `packet`: a list of rows left out, and the
+    packet, can be fetched."""
 
     number: int
     kind: str
@@ -73,6 +74,7 @@ class JobAnswer:
     ended_at: datetime | None
     may_cancel: bool
     refused_rows: bool
+    packet: bool
 
     @classmethod
     def of(cls, job: Job) -> "JobAnswer":
@@ -90,6 +92,7 @@ class JobAnswer:
             ended_at=job.ended_at,
             may_cancel=may_cancel(job),
             refused_rows=refused_path(job).is_file(),
+            packet=packet_path(job).is_file(),
         )
 
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.api import audits, decisions, exports, jobs
+from audits.api import anchors, audits, decisions, exports, jobs
 
 app_name = "audits-api"
 
@@ -12,6 +12,11 @@ urlpatterns = [
     path("jobs/<int:number>", jobs.OneJob.as_view(), name="job"),
     path("jobs/<int:number>/cancel", jobs.JobCancel.as_view(), name="job-cancel"),
     path("jobs/<int:number>/refused.csv", jobs.JobRefused.as_view(), name="job-refused"),
+    path("jobs/<int:number>/packet.zip", jobs.JobPacket.as_view(), name="job-packet"),
+    path("anchor-sets", anchors.AnchorSets.as_view(), name="anchor-sets"),
+    path("anchor-sets/<int:anchors>", anchors.OneAnchorSet.as_view(), name="anchor-set"),
+    path("anchor-sets/<int:anchors>/anchors.<str:kind>", anchors.AnchorFile.as_view(), name="anchor-file"),
+    path("anchor-sets/<int:anchors>/card.<str:kind>", anchors.AnchorCard.as_view(), name="anchor-card"),
     path("calibration", audits.CalibrationView.as_view(), name="calibration"),
     path("audits", audits.Audits.as_view(), name="audits"),
     path("audits/<path:name>/manifest", audits.Manifest.as_view(), name="manifest"),
@@ -30,6 +35,8 @@ urlpatterns = [
     path("audits/<path:name>/verdict", decisions.Verdict.as_view(), name="verdict"),
     path("audits/<path:name>/sign-offs", decisions.SignOffs.as_view(), name="sign-offs"),
     path("audits/<path:name>/holdout", decisions.Holdout.as_view(), name="holdout"),
+    path("audits/<path:name>/anchor-sets", anchors.AuditAnchorSets.as_view(), name="audit-anchors"),
+    path("audits/<path:name>/packet", jobs.Packets.as_view(), name="packet"),
     path("audits/<path:name>/labels", exports.Labels.as_view(), name="labels"),
     path("audits/<path:name>/report", exports.Report.as_view(), name="report"),
     path("audits/<path:name>/anchors.<str:kind>", exports.Anchors.as_view(), name="anchors"),

@@ -8,13 +8,18 @@ from typing import Any
 
 from audits.anchorsets import COLUMNS, SET_COLUMNS, Record, records_of
 from audits.exports.anchorcards import card_markdown
-from audits.exports.tables import FORMATS, csv_lines
+from audits.exports.tables import CONTENT_TYPES, FORMATS, csv_lines
 from audits.models import AnchorSet
 from core.batches import batches
 from core.identity import canonical_bytes
 
 SET_FORMATS = (*FORMATS, "parquet")
 CARDS = ("json", "md")
+SET_TYPES = CONTENT_TYPES | {
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+}
 ROWS = 2000  # of a Parquet file that are written together
 WHOLE_NUMBERS = ("reference_id", "case_version", "position", "anchor_set_version")
 NUMBERS = ("value", "inclusion_probability")

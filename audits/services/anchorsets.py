@@ -27,8 +27,9 @@ from audits.exports.anchorfiles import NUMBERS, SET_FORMATS, WHOLE_NUMBERS
 from audits.exports.anchors import anchors_of
 from audits.exports.cells import recovered
 from audits.exports.tables import format_of
-from audits.models import AnchorPart, AnchorSet, Audit
+from audits.models import AnchorPart, AnchorSet, Audit, Job, JobKind
 from audits.selectors import require_registered
+from audits.services.jobs import job_ask
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.identity import file_hash
@@ -82,6 +83,15 @@ def _pack(records: Iterable[Mapping[str, Any]], *hashes: ContentHash) -> Packed:
     if held:
         parts.append(packed(held))
     return Packed(parts, tally, labels.contradictory)
+
+
+def anchor_set_ask(*, audit: Audit, name: str, licence: str, actor: Author, now: datetime) -> Job:
+    """Ask for the next version, where there may be one."""
+    check_words(name, licence)
+    require_registered(audit)
+    require_open(audit.comparison)
+    asked = {"name": name, "licence": licence}
+    return job_ask(kind=JobKind.MAKE_ANCHORS, audit=audit, actor=actor, now=now, asked=asked)
 
 
 def anchor_set_make(

@@ -13,6 +13,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from audits.models import Audit, Job, JobKind, JobState
+from audits.services.telling import import_tell
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
@@ -56,7 +57,7 @@ def _under_way(audit: Audit | None) -> Problem:
 def job_take(*, job: int, now: datetime) -> Job | None:
     """The job, if it is there to be done: of two workers who ask, one gets it."""
     silent = Q(state=JobState.RUNNING, touched_at__lt=now - SILENT_FOR)
-    if Job.objects.filter(silent, pk=job, attempt__gte=ATTEMPTS).update(state=JobState.BROKEN, ended_at=now):
+    if _end(Job.objects.filter(silent, pk=job, attempt__gte=ATTEMPTS), now, state=JobState.BROKEN):
         log.error("job %s ended its worker %s times", job, ATTEMPTS)
         return None
     free = Q(state=JobState.WAITING) | silent
@@ -72,20 +73,25 @@ def job_touch(*, job: Job, now: datetime) -> None:
 
 
 def job_done(*, job: Job, audit: Audit | None, now: datetime) -> bool:
-    return _end(job, now, state=JobState.DONE, audit=audit)
+    return _end(_held(job), now, state=JobState.DONE, audit=audit)
 
 
 def job_refused(*, job: Job, error: InputError, now: datetime) -> bool:
-    return _end(job, now, state=JobState.REFUSED, problems=[problem.as_dict() for problem in error.problems])
+    return _end(_held(job), now, state=JobState.REFUSED, problems=[problem.as_dict() for problem in error.problems])
 
 
 def job_broken(*, job: Job, now: datetime) -> bool:
-    return _end(job, now, state=JobState.BROKEN)
+    return _end(_held(job), now, state=JobState.BROKEN)
 
 
-def _end(job: Job, now: datetime, **change: Any) -> bool:
-    """Whether it was this worker's to end: another may have it by now, or somebody cancelled it."""
-    return bool(_held(job).update(ended_at=now, **NO_PROGRESS, **change))
+@transaction.atomic
+def _end(held: QuerySet[Job], now: datetime, **change: Any) -> bool:
+    """Whether it was there to be ended: another worker may have it by now, or somebody cancelled it."""
+    job = held.values_list("pk", flat=True).first()
+    if job is None or not held.update(ended_at=now, **NO_PROGRESS, **change):
+        return False
+    import_tell(job=Job.objects.select_related("project", "audit").get(pk=job), now=now)
+    return True
 
 
 def _held(job: Job) -> QuerySet[Job]:
@@ -101,7 +107,7 @@ def may_cancel(job: Job) -> bool:
 def job_cancel(*, job: Job, actor: Author, now: datetime) -> None:
     """End an intake that has not opened its audit. Its worker notices with the next chunk, and leaves nothing."""
     may_be = Job.objects.filter(pk=job.pk, kind=JobKind.INTAKE, state__in=OPEN, audit=None)
-    if not may_be.update(state=JobState.CANCELLED, ended_at=now, **NO_PROGRESS):
+    if not _end(may_be, now, state=JobState.CANCELLED):
         raise Refused(Problem(f"{job} cannot be cancelled", allowed="an intake that has not opened its audit"))
     event_record(name=JOB_CANCELLED, actor=actor, now=now, payload={"job": job.pk})
 

@@ -16,6 +16,7 @@ from audits.plans import estimate_arguments, has_stopped, target_half_width
 from audits.reruns import rerun_findings
 from audits.secondary import secondary_findings, slice_findings
 from audits.selectors import look_is_due, settled_number
+from audits.services.telling import look_tell
 from audits.stats.estimate import estimate
 from audits.stats.remaining import remaining_audit
 from core.pulse import DEAD_AFTER, pulse
@@ -63,7 +64,7 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
     remaining = remaining_audit(pool, **estimate_arguments(audit.plan), half_width=half_width) if half_width else None
     try:
         with transaction.atomic():
-            return Look.objects.create(
+            look = Look.objects.create(
                 audit=audit,
                 registration=registration,
                 watermark=watermark,
@@ -88,6 +89,8 @@ def _look_make(audit: Audit, now: datetime) -> Look | None:
                 slices=_by_slice(audit, watermark, registration.n) if stopped else None,
                 remaining=asdict(remaining) if remaining else None,
             )
+            look_tell(look=look, now=now)
+            return look
     except IntegrityError:  # one_look_per_watermark: a taker thought dead has finished after all
         log.info("look %s of audit %s is there already", watermark, audit.pk)
         return None

@@ -13,10 +13,12 @@ from django.core.files.uploadedfile import UploadedFile
 from audits.exports.tables import lines_write
 from audits.manifest.files import INSIDE, name_fault
 from audits.manifest.guessing import MANIFESTS
-from audits.models import Job, JobKind
+from audits.models import Audit, Job, JobKind
+from audits.selectors import require_registered
 from audits.services.jobs import job_ask, job_cancel
 from core.errors import InputError, Problem
 from core.models import Author, Project
+from judges.holdouts import require_open
 
 MANIFEST = "manifest.yaml"
 PREVIEW = "-preview-"  # between the project's number and a random name
@@ -119,6 +121,18 @@ def refused_keep(*, job: Job, lines: Iterable[str], now: datetime) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _let_go_of_old(path.parent, now)
     lines_write(path, "csv", lines)
+
+
+def packet_ask(*, audit: Audit, actor: Author, now: datetime) -> Job:
+    """Ask for the handoff packet of an audit; a worker makes it, and it is kept to be downloaded."""
+    require_open(require_registered(audit).comparison)
+    return job_ask(kind=JobKind.PACKET, audit=audit, actor=actor, now=now)
+
+
+def packet_name(job: Job) -> str:
+    """What a browser saves it as."""
+    assert job.audit is not None
+    return f"{job.audit.name.replace('/', '-')}-packet.zip"
 
 
 def packet_path(job: Job) -> Path:

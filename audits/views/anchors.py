@@ -5,24 +5,15 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods
 
 from audits.anchor_pages import anchor_set_context, anchor_sets_context, audit_anchors_context
-from audits.exports.anchorfiles import CARDS, SET_FORMATS, card_text, set_bytes
-from audits.models import AnchorSet, JobKind
-from audits.selectors import require_registered
-from audits.services.anchorsets import check_words
-from audits.services.jobs import job_ask
+from audits.exports.anchorfiles import CARDS, SET_FORMATS, SET_TYPES, card_text, set_bytes
+from audits.models import AnchorSet
+from audits.services.anchorsets import anchor_set_ask
 from audits.services.uploads import anchors_ask
 from audits.views.access import after_of, audit_or_404, for_leads
-from audits.views.exports import CONTENT_TYPES, saved_as
+from audits.views.exports import saved_as
 from audits.views.uploads import BAD_INPUT, TOO_LARGE, within_limit
 from core.access import ProjectRequest
 from core.errors import InputError, Problem
-from judges.holdouts import require_open
-
-TYPES = CONTENT_TYPES | {
-    "parquet": "application/vnd.apache.parquet",
-    "json": "application/json; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
-}
 
 
 def _refused(request: ProjectRequest, problem: Problem) -> HttpResponse:
@@ -59,11 +50,7 @@ def audit_anchors(request: ProjectRequest, name: str) -> HttpResponse:
         return render(request, "audits/audit_anchors.html", context)
     asked = {key: request.POST.get(key, "").strip() for key in ("name", "licence")}
     try:
-        check_words(**asked)
-        require_registered(audit)
-        require_open(audit.comparison)
-        now = timezone.now()
-        job = job_ask(kind=JobKind.MAKE_ANCHORS, audit=audit, actor=request.author, now=now, asked=asked)
+        job = anchor_set_ask(audit=audit, **asked, actor=request.author, now=timezone.now())
     except InputError as error:
         context |= {"problems": error.problems, "given": asked}
         return render(request, "audits/audit_anchors.html", context, status=error.status)
@@ -82,7 +69,7 @@ def anchor_file(request: ProjectRequest, anchors: int, kind: str) -> StreamingHt
     one = _set(request, anchors)
     if kind not in SET_FORMATS:
         raise Http404
-    answer = StreamingHttpResponse(set_bytes(one, kind), content_type=TYPES[kind])
+    answer = StreamingHttpResponse(set_bytes(one, kind), content_type=SET_TYPES[kind])
     return saved_as(answer, f"{one.name}-{one.version}.{kind}")
 
 
@@ -92,7 +79,7 @@ def anchor_card(request: ProjectRequest, anchors: int, kind: str) -> HttpRespons
     one = _set(request, anchors)
     if kind not in CARDS:
         raise Http404
-    answer = HttpResponse(card_text(one, kind), content_type=TYPES[kind])
+    answer = HttpResponse(card_text(one, kind), content_type=SET_TYPES[kind])
     return saved_as(answer, f"{one.name}-{one.version}.card.{kind}")
 
 

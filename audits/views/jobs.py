@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from audits.models import Job, JobState
 from audits.pages import job_context
-from audits.services.uploads import intake_cancel, packet_path, refused_path
+from audits.services.uploads import intake_cancel, packet_name, packet_path, refused_path
 from audits.views.access import for_leads
 from audits.views.exports import saved_as
 from core.access import ProjectRequest
@@ -66,10 +66,9 @@ def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     path = packet_path(job)
     if job.audit is None or not path.is_file():
         raise Http404
-    name = f"{job.audit.name.replace('/', '-')}-packet.zip"
     answer = StreamingHttpResponse(_pieces(path), content_type="application/zip")
     answer["Content-Length"] = path.stat().st_size
-    return saved_as(answer, name)
+    return saved_as(answer, packet_name(job))
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

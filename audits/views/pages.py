@@ -8,12 +8,11 @@ from audits.models import ChangeChart, JobKind, PlanChart
 from audits.pages import integrity_context, results_context, transitions_context
 from audits.plan_pages import extend_context, plan_context
 from audits.samples import extended_sample
-from audits.selectors import require_registered
 from audits.services.jobs import job_ask
+from audits.services.uploads import packet_ask
 from audits.views.access import audit_or_404, for_leads
 from core.access import ProjectRequest
 from core.errors import InputError
-from judges.holdouts import require_open
 
 
 @for_leads
@@ -61,10 +60,7 @@ def register(request: ProjectRequest, name: str) -> HttpResponse:
 @for_leads
 @require_POST
 def packet(request: ProjectRequest, name: str) -> HttpResponse:
-    """Ask for the handoff packet: it is made by a worker, and kept to be downloaded."""
-    audit = require_registered(audit_or_404(request, name))
-    require_open(audit.comparison)
-    job = job_ask(kind=JobKind.PACKET, audit=audit, actor=request.author, now=timezone.now())
+    job = packet_ask(audit=audit_or_404(request, name), actor=request.author, now=timezone.now())
     return redirect("audits:job", request.project.name, job.pk)
 
 

@@ -40,6 +40,14 @@ def test_hosts_drops_spaces_and_empty_words(monkeypatch: pytest.MonkeyPatch) -> 
     assert env.hosts("ALLOWED_HOSTS", "") == ["a.example", "b.example", "[::1]"]
 
 
+def test_networks_are_read_and_one_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERTIUM_WEBHOOK_NETWORKS", "10.1.0.0/16, fd00::/8,")
+    assert [str(one) for one in env.networks("TERTIUM_WEBHOOK_NETWORKS", "")] == ["10.1.0.0/16", "fd00::/8"]
+    monkeypatch.setenv("TERTIUM_WEBHOOK_NETWORKS", "10.1.2.3/16")
+    with pytest.raises(ImproperlyConfigured, match=r"has host bits set; allowed: networks as in 10\.1\.0\.0/16"):
+        env.networks("TERTIUM_WEBHOOK_NETWORKS", "")
+
+
 def test_secret_is_read_from_the_named_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("s3cret\n")
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
@@ -178,7 +186,9 @@ def test_settings_load_without_the_heavy_libraries(tmp_path: Path) -> None:
 
 def test_every_variable_that_config_reads_stands_in_the_example() -> None:
     source = "\n".join(file.read_text() for file in (ROOT / "config").glob("*.py"))
-    plain = set(re.findall(r'env\.(?:text|flag|hosts|base_path|issuer|choice|whole_number)\(\s*"([A-Z_]+)"', source))
+    plain = set(
+        re.findall(r'env\.(?:text|flag|hosts|networks|base_path|issuer|choice|whole_number)\(\s*"([A-Z_]+)"', source)
+    )
     secret = set(re.findall(r'env\.secret\(\s*"([A-Z_]+)"', source))
     example = set(re.findall(r"^#? ?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert plain | secret | {f"{name}_FILE" for name in secret} == example

@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,13 +26,15 @@ from audits.services.working import job_run
 from audits.synthetic import synthetic_project
 from audits.tasks import job_due, jobs_sweep, look_due, looks_sweep
 from config import celery_app
-from core.models import Project, Role
+from core.models import Project, Role, WebhookMessage
 from core.pulse import DEAD_AFTER
-from core.tasks import answers_sweep, sessions_clear
+from core.tasks import answers_sweep, sessions_clear, webhook_due, webhooks_sweep
+from core.webhooks import webhook_make
 from judges.models import Artifact, Case, CaseSet, Judgment, Reading, Run
 from tests import factories
 from tests.factories import NOW
 from tests.killing import killed_at
+from tests.receiving import Receiver, receiver
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -148,7 +150,16 @@ def test_lease_that_ran_out_goes_to_one_person_though_the_web_server_was_killed_
     assert Review.objects.count() == 0
 
 
-TASKS = [look_due, job_due, jobs_sweep, looks_sweep, sessions_clear, answers_sweep]
+TASKS = [
+    look_due,
+    job_due,
+    jobs_sweep,
+    looks_sweep,
+    sessions_clear,
+    answers_sweep,
+    webhook_due,
+    webhooks_sweep,
+]
 
 
 def all_at_once(calls: list[tuple[Any, dict[str, Any]]]) -> None:
@@ -167,11 +178,17 @@ def all_at_once(calls: list[tuple[Any, dict[str, Any]]]) -> None:
             done.result()
 
 
+@pytest.fixture
+def told() -> Iterator[Receiver]:
+    with receiver() as one:
+        yield one
+
+
 def tables() -> dict[str, int]:
     return {model.__name__: model._base_manager.count() for model in (Look, Audit, Case, Judgment)}
 
 
-def test_tasks_that_run_at_once_and_again_do_it_once(sent: Sent, project: Project) -> None:
+def test_tasks_that_run_at_once_and_again_do_it_once(sent: Sent, project: Project, told: Receiver) -> None:
     ours = {name for name in celery_app.tasks if name.split(".")[0] in ("core", "judges", "adjudication", "audits")}
     assert ours == {task.name for task in TASKS}
     assert {(task.acks_late, task.reject_on_worker_lost) for task in TASKS} == {(True, True)}
@@ -179,7 +196,13 @@ def test_tasks_that_run_at_once_and_again_do_it_once(sent: Sent, project: Projec
     audit, ann = registered(project), factories.make_person(project, "ann")
     factories.answer(audit.queue, ann)
     job = sent.ask(1)
-    named = {look_due: {"queue": audit.queue.pk, "number": 1}, job_due: {"job": job.pk}}
+    kinds = ["look.computed", "import.finished"]
+    webhook, _ = webhook_make(url=told.url, kinds=kinds, actor=factories.operator(audit), now=NOW)
+    named = {
+        look_due: {"queue": audit.queue.pk, "number": 1},
+        job_due: {"job": job.pk},
+        webhook_due: {"endpoint": webhook.pk},
+    }
     everything = [(task, named.get(task, {})) for task in TASKS]
     all_at_once(everything * 2)
     once = {"Look": 1, "Audit": 2, "Case": 8 + INTAKE, "Judgment": 2 * 8 + 3 * INTAKE - 1}
@@ -191,3 +214,5 @@ def test_tasks_that_run_at_once_and_again_do_it_once(sent: Sent, project: Projec
     assert tables() == once
     assert Counter(Look.objects.values_list("audit", "watermark")) == {(audit.pk, 1): 1}
     assert (LookChart.objects.count(), ChangeChart.objects.count()) == (1, 2)
+    assert Counter(told.ids) == {message.name: 1 for message in WebhookMessage.objects.all()}
+    assert len(told.ids) == len(kinds)

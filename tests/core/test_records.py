@@ -49,8 +49,9 @@ from audits.models import (
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.sizing import draft_size
-from core.models import Event
+from core.models import Event, WebhookAttempt, WebhookDelivery, WebhookMessage
 from core.records import fixed_models, install_triggers, missing_triggers, protected_models, remove_triggers
+from core.webhooks import webhook_make
 from judges.models import (
     Artifact,
     Case,
@@ -78,6 +79,8 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 STATED = [
     Event,
+    WebhookMessage,
+    WebhookAttempt,
     Comparison,
     ComparisonRun,
     ComparisonSummary,
@@ -147,8 +150,10 @@ def world(db: None) -> None:
     lease = practice_claim(practice=practice, actor=lease.author, now=NOW)
     factories.submit(lease, "fail")
     label_dispute(lease=lease, actor=lease.author, code="gold-label dispute", words="it is wrong", now=NOW)
-    looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
     actor = factories.operator(audit)
+    webhook_make(url="https://ci.example/", kinds=["look.computed"], actor=actor, now=NOW)
+    looks_bring_up_to_date(audit=audit, clock=lambda: NOW)
+    WebhookAttempt.objects.create(delivery=WebhookDelivery.objects.get(), n=1, at=NOW, status=204)
     HoldoutOpening.objects.create(case_set=comparison.case_set, reason="to see", actor=actor, at=NOW)
     stated = {"audit": audit, "words": "the parser", "actor": actor, "at": NOW}
     Diagnosis.objects.create(case=lease.item.case, code="parser invalid", owner="mapping", kind="repair", **stated)

@@ -10,7 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 from adjudication.models import Presentation
 from adjudication.services.queues import NewItem, items_add, queue_open
 from adjudication.services.reviews import item_skip
-from core.models import Author, Project, Role
+from core.models import Author, Project, Role, WebhookAttempt, WebhookKind
+from core.webhooks import message_write, webhook_make
 from tests import factories
 from tests.e2e.conftest import Open, barriers, overflow
 
@@ -57,6 +58,18 @@ def fill(project: Project, people: dict[str, Author]) -> None:
     item_skip(lease=passed_on, actor=people["ben"], reason=f"{LONG_WORD} {HEBREW}", now=factories.NOW)
 
 
+def fill_webhook(lead: Author) -> int:
+    """One with a long address and a message that failed."""
+    now, url = factories.NOW, f"https://ci.example/{'tertium' * 60}"
+    endpoint, _ = webhook_make(url=url, kinds=WebhookKind.values, actor=lead, now=now)
+    message_write(
+        project=lead.project, kind=WebhookKind.LOOK_COMPUTED, thing="look 1", data={"audit": LONG_WORD}, now=now
+    )
+    delivery = endpoint.deliveries.get()
+    WebhookAttempt.objects.create(delivery=delivery, n=1, at=now, fault="no answer within 10 s")
+    return endpoint.pk
+
+
 PAGES = [
     (None, "/login"),
     ("ann", "/p/p/work"),
@@ -70,6 +83,8 @@ PAGES = [
     ("lea", "/p/p/review"),
     ("olga", "/p/p/reason-codes"),
     ("olga", "/p/p/members"),
+    ("lea", "/p/p/webhooks"),
+    ("lea", "/p/p/webhooks/{webhook}"),
     ("ann", "/account"),
 ]
 
@@ -79,7 +94,9 @@ def test_no_page_has_a_serious_barrier_or_is_wider_than_its_screen(
     project: Project, people: dict[str, Author], open_as: Open, how: dict[str, Any]
 ) -> None:
     fill(project, people)
-    for who, path in PAGES:
+    webhook = fill_webhook(people["lea"])
+    for who, address in PAGES:
+        path = address.format(webhook=webhook)
         page = open_as(people[who] if who else None, path, **how)
         assert (barriers(page), overflow(page)) == ([], 0), path
         for opener in ("keys", "skip"):
