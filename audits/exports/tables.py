@@ -63,4 +63,3 @@ class _Echo:
 
     def write(self, text: str) -> str:
         return text
-
