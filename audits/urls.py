@@ -27,6 +27,7 @@ urlpatterns = [
     path("calibration", calibration.calibration, name="calibration"),
     path("anchor-sets", anchors.anchor_sets, name="anchor-sets"),
     path("anchor-sets/<int:anchors>", anchors.anchor_set, name="anchor-set"),
+    path("anchor-sets/<int:anchors>/known-set", anchors.known_set, name="known-set"),
     path("anchor-sets/<int:anchors>/anchors.<str:kind>", anchors.anchor_file, name="anchor-file"),
     path("anchor-sets/<int:anchors>/card.<str:kind>", anchors.anchor_card, name="anchor-card"),
     path("jobs/<int:number>", jobs.job, name="job"),

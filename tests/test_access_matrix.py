@@ -47,6 +47,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:calibration": LEADING,
     "audits:anchor-sets": LEADING,
     "audits:anchor-set": LEADING,
+    "audits:known-set": LEADING,
     "audits:anchor-file": LEADING,
     "audits:anchor-card": LEADING,
     "audits:audit-anchors": LEADING,

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError
 
+from adjudication.models import QueuePurpose
 from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
-from audits.models import Audit, Job, JobKind
+from audits.models import AnchorSet, Audit, Job, JobKind
 from audits.packets.making import packet_write
+from audits.services.anchoring import known_set_from_anchors
 from audits.services.anchorsets import anchor_set_make, anchor_set_take
 from audits.services.jobs import (
     ATTEMPTS,
@@ -117,6 +119,14 @@ def _packet(job: Job, clock: Clock) -> Audit:
     return audit
 
 
+def _known_set(job: Job, clock: Clock) -> None:
+    asked = dict(job.asked)
+    anchor_set = AnchorSet.objects.select_related("project").get(project=job.project, pk=asked.pop("anchor_set"))
+    purpose = QueuePurpose(asked.pop("purpose"))
+    made = known_set_from_anchors(anchor_set=anchor_set, purpose=purpose, actor=job.actor, now=clock(), **asked)
+    job.outcome = f"{made.words}."
+
+
 WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.INTAKE: _intake,
     JobKind.REGISTER: _register,
@@ -124,4 +134,5 @@ WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.MAKE_ANCHORS: _make_anchors,
     JobKind.TAKE_ANCHORS: _take_anchors,
     JobKind.PACKET: _packet,
+    JobKind.KNOWN_SET: _known_set,
 }
