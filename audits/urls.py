@@ -52,6 +52,7 @@ urlpatterns = [
     path("audits/<path:name>/looks", monitor.looks, name="looks"),
     path("audits/<path:name>/chart-<int:look>.svg", monitor.chart, name="chart"),
     path("audits/<path:name>/verdict", verdicts.verdict, name="verdict"),
+    path("audits/<path:name>/inventory", verdicts.inventory, name="inventory"),
     path("audits/<path:name>/results", pages.results, name="results"),
     path("audits/<path:name>/anchor-sets", anchors.audit_anchors, name="audit-anchors"),
     path("audits/<path:name>/packet", pages.packet, name="packet"),

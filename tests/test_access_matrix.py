@@ -73,6 +73,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:looks": LEADING,
     "audits:chart": LEADING,
     "audits:verdict": LEADING,
+    "audits:inventory": LEADING,
     "audits:results": LEADING,
     "audits:packet": LEADING,
     "audits:report": LEADING,

@@ -39,7 +39,7 @@ from audits.selectors import (
     reviewer_agreement,
     standing_settlements,
 )
-from audits.verdicts import gate_dicts, gate_now, official_change, sign_off_dicts, sign_offs_of
+from audits.verdicts import gate_dicts, gate_now, inventory_dict, official_change, sign_off_dicts, sign_offs_of
 from core.models import AuthorKind
 from core.version import VERSION
 from judges.holdouts import holdout_of, is_sealed
@@ -111,6 +111,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "diagnoses": diagnosis_counts(audit).as_dict(),
         "gate": gate_dicts(gate_now(audit)),
         "sign_offs": sign_off_dicts(audit),
+        "inventory": inventory_dict(audit),
         "official": official_words(official_change(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,

@@ -41,7 +41,7 @@ from audits.packets.contents import (
 )
 from audits.packets.pairs import PAIR_COLUMNS, pair_row
 from audits.selectors import looks_of, require_registered
-from audits.verdicts import gate_dicts, gate_now, sign_off_dicts
+from audits.verdicts import gate_dicts, gate_now, inventory_dict, sign_off_dicts
 from core.batches import batches
 from core.identity import canonical_json
 from core.models import Author
@@ -151,6 +151,7 @@ def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
         ],
         "gate": gate_dicts(gate_now(audit)),
         "sign_offs": sign_off_dicts(audit),
+        "inventory": inventory_dict(audit),
         "strata": list(audit.strata.order_by("name").values("name", "kind", "size")),
     }
 
