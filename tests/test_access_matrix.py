@@ -122,6 +122,7 @@ API: dict[str, tuple[set[Role], set[str], set[str]]] = {
     "audits-api:diagnoses": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:verdict": (LEADING, {"audits:read"}, {"audits:write"}),
     "audits-api:sign-offs": (LEADING, {"audits:read"}, {"decide"}),
+    "audits-api:inventory": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:holdout": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:labels": (LEADING, {"audits:read"}, {"intake"}),
     "audits-api:report": (LEADING, {"exports:read"}, {"audits:write"}),
