@@ -11,6 +11,7 @@ from audits.views import (
     pages,
     pairs,
     previews,
+    retention,
     uploads,
     verdicts,
 )
@@ -30,6 +31,7 @@ urlpatterns = [
     path("anchor-sets/<int:anchors>/known-set", anchors.known_set, name="known-set"),
     path("anchor-sets/<int:anchors>/anchors.<str:kind>", anchors.anchor_file, name="anchor-file"),
     path("anchor-sets/<int:anchors>/card.<str:kind>", anchors.anchor_card, name="anchor-card"),
+    path("retention", retention.retention, name="retention"),
     path("jobs/<int:number>", jobs.job, name="job"),
     path("jobs/<int:number>/live", jobs.job_live, name="job-live"),
     path("jobs/<int:number>/refused.csv", jobs.job_refused, name="job-refused"),

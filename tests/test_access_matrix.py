@@ -51,6 +51,7 @@ IN_PROJECT: dict[str, set[Role]] = {
     "audits:anchor-file": LEADING,
     "audits:anchor-card": LEADING,
     "audits:audit-anchors": LEADING,
+    "audits:retention": OWNING,
     "audits:job": LEADING,
     "audits:job-live": LEADING,
     "audits:job-cancel": LEADING,

@@ -13,6 +13,7 @@ class JobKind(models.TextChoices):
     TAKE_ANCHORS = "anchors in"  # from a file
     PACKET = "packet"
     KNOWN_SET = "known set"  # of an anchor set: to practise on, or hidden in audits
+    RETENTION = "retention"  # texts that go, or only what would
 
 
 class JobState(models.TextChoices):

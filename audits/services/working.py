@@ -8,6 +8,7 @@ from pathlib import Path
 from django.db import InterfaceError, OperationalError
 
 from adjudication.models import QueuePurpose
+from adjudication.services.retention import day_of, retention_apply, retention_find
 from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
@@ -34,6 +35,7 @@ from core.pulse import pulse
 
 log = logging.getLogger(__name__)
 
+LONGEST_OUTCOME: int = Job._meta.get_field("outcome").max_length or 0
 AWAY = (OperationalError, InterfaceError)  # the database restarts, or somebody has it for too long
 
 Clock = Callable[[], datetime]
@@ -127,6 +129,15 @@ def _known_set(job: Job, clock: Clock) -> None:
     job.outcome = f"{made.words}."
 
 
+def _retention(job: Job, clock: Clock) -> None:
+    drop = job.asked["drop"]
+    found = retention_find(project=job.project, before=day_of(job.asked["before"]))
+    if drop:
+        despite = job.asked["despite_undecided"]
+        retention_apply(project=job.project, found=found, actor=job.actor, now=clock(), despite_undecided=despite)
+    job.outcome = "; ".join([found.words(dropped=drop), *found.undecided_words])[:LONGEST_OUTCOME]
+
+
 WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.INTAKE: _intake,
     JobKind.REGISTER: _register,
@@ -135,4 +146,5 @@ WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.TAKE_ANCHORS: _take_anchors,
     JobKind.PACKET: _packet,
     JobKind.KNOWN_SET: _known_set,
+    JobKind.RETENTION: _retention,
 }
