@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from adjudication.models import QueuePurpose
 from audits.anchormonitor import SHOWN, monitored
 from audits.anchorsets import Changes, anchor_sets_of
 from audits.calibration import LEVEL, METHOD
@@ -18,6 +19,8 @@ from audits.pages import audit_context
 from core.models import Project
 
 PAGE = 50
+PRACTICE = "A practice set: new reviewers answer its cases first, and are told the label on record"
+HIDDEN = "Hidden anchors: served now and then among the cases of an audit, to measure each reviewer"
 
 
 def anchor_sets_context(project: Project, before: int) -> dict[str, Any]:
@@ -73,6 +76,10 @@ def anchor_set_context(one: AnchorSet) -> dict[str, Any]:
         "level": LEVEL,
         "method": METHOD,
         "list_url": reverse("audits:anchor-sets", args=[one.project.name]),
+        "known_set_url": reverse("audits:known-set", args=[one.project.name, one.pk]),
+        "calibration_url": reverse("audits:calibration", args=[one.project.name]),
+        "purposes": [(QueuePurpose.PRACTICE, PRACTICE), (QueuePurpose.ANCHORS, HIDDEN)],
+        "given": {"name": one.name},
         "audit_url": address("audit-anchors", one.audit) if one.audit else "",
     }
 

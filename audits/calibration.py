@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.db.models.functions import TruncMonth
+from django.urls import reverse
 
 from adjudication.calibration import known_case_answers
 from adjudication.models import Calibration, LabelDispute, Queue, QueuePurpose, SlotKind
@@ -106,6 +107,7 @@ def calibration_context(project: Project) -> dict[str, Any]:
         "anchors": sets_of(project, QueuePurpose.ANCHORS),
         "shares": hidden_anchor_shares(project),
         "disputes": disputes_of(project),
+        "anchor_sets_url": reverse("audits:anchor-sets", args=[project.name]),
         "level": LEVEL,
         "method": METHOD,
     }

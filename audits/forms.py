@@ -92,6 +92,15 @@ class DiagnosisForm(forms.Form):
     words = forms.CharField(required=False)
 
 
+class InventoryForm(forms.Form):
+    """What a cutover touches outside, and which inventory it replaces."""
+
+    seen = forms.IntegerField(min_value=0)
+    consumers = forms.CharField(required=False)
+    thresholds = forms.CharField(required=False)
+    rollback = forms.CharField(required=False)
+
+
 class SignOffForm(forms.Form):
     """A sign-off as it was sent: what may be signed, the service knows."""
 

@@ -130,6 +130,8 @@ TITLES = {
     JobKind.MAKE_ANCHORS: "Making an anchor set",
     JobKind.TAKE_ANCHORS: "Taking in an anchor set",
     JobKind.PACKET: "Making the handoff packet",
+    JobKind.KNOWN_SET: "Making a set of known cases",
+    JobKind.RETENTION: "Retention of texts",
 }
 TARGETS_OF_JOBS = {
     JobKind.INTAKE: "integrity",
@@ -138,6 +140,14 @@ TARGETS_OF_JOBS = {
     JobKind.MAKE_ANCHORS: "audit-anchors",
     JobKind.TAKE_ANCHORS: "anchor-sets",
     JobKind.PACKET: "results",
+    JobKind.KNOWN_SET: "calibration",
+    JobKind.RETENTION: "retention",
+}
+# Of jobs that no audit is tied to: where to ask for them again.
+AGAIN_AT = {
+    JobKind.TAKE_ANCHORS: "audits:anchor-sets",
+    JobKind.KNOWN_SET: "audits:anchor-sets",
+    JobKind.RETENTION: "audits:retention",
 }
 NOTHING_CHANGED = {
     JobKind.INTAKE: "No audit was opened, and nothing was taken in.",
@@ -146,25 +156,26 @@ NOTHING_CHANGED = {
     JobKind.MAKE_ANCHORS: "No version was made.",
     JobKind.TAKE_ANCHORS: "Nothing of the file was taken in.",
     JobKind.PACKET: "No packet was made.",
+    JobKind.KNOWN_SET: "No set was made, and none was added to.",
+    JobKind.RETENTION: "No text was dropped.",
 }
 
 
 def job_context(job: Job, now: datetime) -> dict[str, Any]:
     project = job.project.name
     late = job.state == JobState.WAITING and (now - job.asked_at).total_seconds() > LATE
-    of_anchors = job.kind == JobKind.TAKE_ANCHORS
-    new = "anchor-sets" if of_anchors else "new"
-    target = TARGETS_OF_JOBS[JobKind(job.kind)]
-    done = reverse(f"audits:{target}", args=[project, job.audit.name]) if job.audit else ""
+    target = f"audits:{TARGETS_OF_JOBS[JobKind(job.kind)]}"
+    of_project = AGAIN_AT.get(JobKind(job.kind))
+    done = reverse(target, args=[project, job.audit.name]) if job.audit else ""
     return {
         "job": job,
         "late": late,
         "mark": text_hash(f"{job.state} {job.progress} {late}")[:12],
         "live_url": reverse("audits:job-live", args=[project, job.pk]),
         "cancel_url": reverse("audits:job-cancel", args=[project, job.pk]) if may_cancel(job) else "",
-        "done_url": reverse("audits:anchor-sets", args=[project]) if of_anchors else done,
+        "done_url": reverse(target, args=[project]) if of_project else done,
         "audit_url": reverse("audits:plan", args=[project, job.audit.name]) if job.audit else "",
-        "new_url": reverse(f"audits:{new}", args=[project]),
+        "new_url": reverse(of_project or "audits:new", args=[project]),
         "refused_url": reverse("audits:job-refused", args=[project, job.pk]) if refused_path(job).is_file() else "",
         "packet_url": reverse("audits:job-packet", args=[project, job.pk]) if packet_path(job).is_file() else "",
         "preview_url": _preview_url(job),

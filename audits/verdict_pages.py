@@ -9,7 +9,7 @@ from audits.models import Audit, AuditState, SignOffKind
 from audits.overview import address
 from audits.pages import audit_context
 from audits.selectors import known_cells, last_look
-from audits.verdicts import gate_now, official_change, sign_offs_of, unapproved_changes
+from audits.verdicts import gate_now, inventory_dict, official_change, sign_offs_of, unapproved_changes
 from judges.summaries import summary_of
 
 SIGNED = {
@@ -33,6 +33,8 @@ def verdict_context(audit: Audit) -> dict[str, Any]:
         "registered": registered,
         "sign_offs": sign_offs,
         "seen": len(sign_offs),
+        "inventory": inventory_dict(audit),
+        "inventory_url": address("inventory", audit),
         "kinds": [(kind, SIGNED[kind]) for kind in (SignOffKind.MEANING, next_change)],
         "unapproved": unapproved_changes(audit).count(),
         "blocking": list(blocking_outcomes(audit).items()),

@@ -50,6 +50,20 @@ def unapproved_changes(audit: Audit) -> QuerySet[Diagnosis]:
     return intended if approved is None else intended.filter(at__gt=approved.at)
 
 
+def inventory_dict(audit: Audit) -> dict[str, Any]:
+    """What the cutover touches outside, as the last inventory says; before the first one, as the manifest does."""
+    cutover, last = cutover_written(audit.manifest), audit.inventories.select_related("actor").order_by("n").last()
+    return {
+        "n": last.n if last else 0,
+        "consumers": last.consumers if last else "\n".join(cutover.downstream),
+        "thresholds": last.thresholds if last else "",
+        "rollback_to": cutover.rollback_to,
+        "rollback": last.rollback if last else "",
+        "by": last.actor.pseudonym if last else "",
+        "at": last.at.isoformat() if last else "",
+    }
+
+
 def gate_dicts(findings: list[RuleFinding]) -> list[dict[str, Any]]:
     return [asdict(one) | {"state": str(one.state)} for one in findings]
 

@@ -197,6 +197,7 @@ NAVIGATION: dict[str, list[tuple[str, str]]] = {
         ("Anchors", "audits:anchor-sets"),
         ("Calibration", "audits:calibration"),
         ("Reason codes", "adjudication:reason-codes"),
+        ("Retention", "audits:retention"),
         ("Members", "members"),
         ("Tokens", "tokens"),
         ("Webhooks", "webhooks"),

@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WIDE = {"viewport": {"width": 1280, "height": 760}}
+TALL = {"viewport": {"width": 1280, "height": 1100}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
 DARK = {**WIDE, "color_scheme": "dark"}
 
@@ -38,7 +39,7 @@ PICTURES = (
     Picture("review", "reviewer-1", "review", WIDE, ("2",)),
     Picture("review-phone", "reviewer-1", "review", PHONE),
     Picture("settle-dark", "adjudicator", "review", DARK),
-    Picture("monitor", "lead", "audits/grader-swap/monitor", WIDE, wait_for="img[src*=chart]"),
+    Picture("monitor", "lead", "audits/grader-swap/monitor", TALL, wait_for="img[src*=chart]"),
 )
 
 

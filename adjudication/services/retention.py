@@ -1,11 +1,11 @@
 """Retention: raw texts go, hashes stay. What people said, and every number, is left as it is."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from adjudication.models import Item, ItemState
-from core.errors import Problem, Refused
+from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author, Project
 from judges.retention import texts_only_before
@@ -25,9 +25,26 @@ class Retention:
     size: int
     undecided: dict[str, int]
 
+    def words(self, *, dropped: bool) -> str:
+        done = "are dropped" if dropped else "would be dropped"
+        return f"{self.texts:,} texts ({self.size:,} bytes) loaded before {self.before:%Y-%m-%d} {done}"
+
+    @property
+    def undecided_words(self) -> list[str]:
+        return [f"undecided items that lose one: {number:,} in {queue}" for queue, number in self.undecided.items()]
+
     def as_dict(self) -> dict[str, Any]:
         whole = {"before": self.before.isoformat(), "texts": self.texts, "bytes": self.size}
         return {**whole, "undecided_items": self.undecided}
+
+
+def day_of(text: str) -> datetime:
+    """The beginning of a day, in UTC."""
+    try:
+        found = date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InputError(Problem("no day", key="before", value=text, allowed="as in 2026-11-30")) from error
+    return datetime(found.year, found.month, found.day, tzinfo=UTC)
 
 
 def retention_find(*, project: Project, before: datetime) -> Retention:

@@ -14,7 +14,7 @@ from audits.api.shapes import CaseAnswer, HoldoutAnswer, VerdictAnswer
 from audits.diagnoses import UNDIAGNOSED, cases_known, diagnosis_page
 from audits.models import DiagnosisKind, SignOffKind
 from audits.services.diagnosing import LONGEST_WORDS, case_diagnose
-from audits.services.signing import audit_sign_off
+from audits.services.signing import LONGEST_INVENTORY, audit_sign_off, inventory_state
 from core.api.once import once
 from core.api.pages import Pages, cursor_number, page_answer
 from core.api.shapes import Given, shape, texts
@@ -129,6 +129,39 @@ class SignOffs(AuditView):
         audit = self.audit(name)
         given = self.given(SignOffGiven, request)
         audit_sign_off(audit=audit, **given, actor=self.author, now=timezone.now())
+        return Response(asdict(VerdictAnswer.of(audit)), status=CREATED)
+
+
+class InventoryGiven(Given):
+    seen = serializers.IntegerField(min_value=0, max_value=2**31 - 1, help_text="`n` of the inventory that you saw")
+    consumers = texts(LONGEST_INVENTORY, required=False, default="", help_text="who reads the verdicts, one a line")
+    thresholds = texts(LONGEST_INVENTORY, required=False, default="", help_text="what counts as enough from now on")
+    rollback = texts(LONGEST_INVENTORY, required=False, default="", help_text="how the old verdicts come back")
+
+
+class InventoryView(AuditView):
+    writes = (Scope.DECIDE,)
+
+    @extend_schema(
+        operation_id="inventory",
+        summary="State what the cutover touches outside",
+        description="All of it anew: what is left out is blank from then on.",
+        parameters=[NAME],
+        request=InventoryGiven,
+        responses={CREATED: shape(VerdictAnswer)},
+        examples=[
+            OpenApiExample(
+                "one dashboard",
+                {"seen": 0, "consumers": "the quality dashboard", "rollback": "prompt 7 and its parser are kept"},
+                request_only=True,
+            )
+        ],
+    )
+    @once
+    def post(self, request: Request, name: str) -> Response:
+        audit = self.audit(name)
+        given = self.given(InventoryGiven, request)
+        inventory_state(audit=audit, **given, actor=self.author, now=timezone.now())
         return Response(asdict(VerdictAnswer.of(audit)), status=CREATED)
 
 

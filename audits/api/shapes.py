@@ -12,7 +12,7 @@ from audits.overview import Standing
 from audits.plans import sizing_of
 from audits.services.jobs import may_cancel
 from audits.services.uploads import packet_path, refused_path
-from audits.verdicts import gate_now, official_change, sign_off_dicts, unapproved_changes
+from audits.verdicts import gate_now, inventory_dict, official_change, sign_off_dicts, unapproved_changes
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,20 @@ class SignOffAnswer:
 
 
 @dataclass(frozen=True)
+class InventoryAnswer:
+    """What the cutover touches outside, as it was stated last. Before a lead has, `n` is 0, `by` is blank, and the rest
+    is the manifest's. `n` goes with the next statement, as `seen`."""
+
+    n: int
+    consumers: str
+    thresholds: str
+    rollback_to: str
+    rollback: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True)
 class VerdictAnswer:
     """The cutover gate now, rule by rule with its evidence, and what was signed. `met`: every rule, and there is one.
     `seen` goes with a sign-off: of two at once, one is told. `unapproved` intended transitions wait for approval."""
@@ -229,6 +243,7 @@ class VerdictAnswer:
     seen: int
     official: str
     unapproved: int
+    inventory: InventoryAnswer
 
     @classmethod
     def of(cls, audit: Audit) -> "VerdictAnswer":
@@ -236,7 +251,8 @@ class VerdictAnswer:
         signed = [SignOffAnswer(**one) for one in sign_off_dicts(audit)]
         official = official_words(official_change(audit))
         met = bool(gate) and all(one.met for one in gate)
-        return cls(met, gate, signed, len(signed), official, unapproved_changes(audit).count())
+        inventory = InventoryAnswer(**inventory_dict(audit))
+        return cls(met, gate, signed, len(signed), official, unapproved_changes(audit).count(), inventory)
 
 
 @dataclass(frozen=True)

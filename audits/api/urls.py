@@ -34,6 +34,7 @@ urlpatterns = [
     path("audits/<path:name>/diagnoses", decisions.Diagnoses.as_view(), name="diagnoses"),
     path("audits/<path:name>/verdict", decisions.Verdict.as_view(), name="verdict"),
     path("audits/<path:name>/sign-offs", decisions.SignOffs.as_view(), name="sign-offs"),
+    path("audits/<path:name>/inventory", decisions.InventoryView.as_view(), name="inventory"),
     path("audits/<path:name>/holdout", decisions.Holdout.as_view(), name="holdout"),
     path("audits/<path:name>/anchor-sets", anchors.AuditAnchorSets.as_view(), name="audit-anchors"),
     path("audits/<path:name>/packet", jobs.Packets.as_view(), name="packet"),

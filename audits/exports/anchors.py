@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, FilteredRelation, Q
 
 from adjudication.models import Reference, Review, SettlementHow, SlotKind
 from audits.exports.tables import lines_write, record_lines
-from audits.models import Audit, Draw, Reuse, Stratum
+from audits.models import Audit
 from audits.selectors import standing_settlements
 from core.batches import batches
 from judges.holdouts import require_open
@@ -29,6 +29,10 @@ COLUMNS = (
     "artifact__system_version__name",
     "artifact__output_hash",
     "artifact__evidence_hash",
+    "draw__stratum",
+    "draw__position",
+    "settlement__reuse__source",
+    "settlement__reuse__labelled_by",
 )
 
 
@@ -67,76 +71,62 @@ class Anchor:
 def anchors_of(audit: Audit) -> Iterator[Anchor]:
     """Every reference in force, in the order of the case set. An underspecified artifact has none. Goes by batches: no
     more is in memory than one of them."""
-    references = Reference.objects.filter(settlement__in=standing_settlements(audit))
+    draw = FilteredRelation("settlement__item__draws", condition=Q(settlement__item__draws__audit=audit))
+    references = Reference.objects.filter(settlement__in=standing_settlements(audit)).annotate(draw=draw)
     rows = references.order_by("settlement__item__case", "artifact__system_version", "pk").values(*COLUMNS)
-    strata = {stratum.pk: stratum for stratum in audit.strata.all()}
-    labels_drawn = audit.registrations.latest("n").labels
-    named = audit.comparison.case_set, audit.rubric
+    shared = _Shared.of(audit)
     for batch in batches(rows.iterator(chunk_size=BATCH), BATCH):
-        beside = _beside(audit, [row["settlement__item"] for row in batch])
+        items = [row["settlement__item"] for row in batch]
+        people, words = labelled_by(items), _rationales(items)
         for row in batch:
-            stratum, position = beside.drawn.get(row["settlement__item"], (None, None))
-            place = None if stratum is None else strata[stratum]
-            yield _anchor(row, *named, beside, place, position, labels_drawn)
+            item, how = row["settlement__item"], row["settlement__how"]
+            rationale = "\n\n".join(words.get((item, _deciding(how)), ()))
+            yield _anchor(row, shared, people.get(item, ""), rationale)
 
 
-def _anchor(
-    row: dict[str, Any],
-    case_set: CaseSet,
-    rubric: Rubric,
-    beside: "_Beside",
-    stratum: Stratum | None,
-    position: int | None,
-    labels_drawn: Mapping[str, int],
-) -> Anchor:
-    item, how, value = row["settlement__item"], row["settlement__how"], rubric.values[row["label"]]
-    reused_from, labelled_there = beside.reused.get(item, ("", ""))
+@dataclass(frozen=True)
+class _Shared:
+    """What is looked up once for all anchors of an audit. `strata` has, by key, name and inclusion probability."""
+
+    case_set: CaseSet
+    rubric: Rubric
+    values: Mapping[str, float | None]
+    strata: Mapping[int, tuple[str, float | None]]
+
+    @classmethod
+    def of(cls, audit: Audit) -> "_Shared":
+        drawn = audit.registrations.latest("n").labels
+        strata = {one.pk: (one.name, drawn[one.name] / one.size if one.size else None) for one in audit.strata.all()}
+        return cls(audit.comparison.case_set, audit.rubric, audit.rubric.values, strata)
+
+
+def _anchor(row: dict[str, Any], shared: _Shared, people: str, rationale: str) -> Anchor:
+    reused, value = row["settlement__how"] == SettlementHow.REUSED, shared.values[row["label"]]
+    stratum, inclusion = shared.strata.get(row["draw__stratum"], (None, None))
     return Anchor(
         reference_id=row["pk"],
-        case_set=case_set.name,
-        case_set_version=case_set.version,
+        case_set=shared.case_set.name,
+        case_set_version=shared.case_set.version,
         case_id=row["settlement__item__case__case_id"],
         case_version=row["settlement__item__case__version"],
         input_hash=row["settlement__item__case__input_hash"],
         system_version=row["artifact__system_version__name"],
         output_hash=row["artifact__output_hash"],
         evidence_hash=row["artifact__evidence_hash"],
-        rubric=rubric.name,
-        rubric_version=rubric.version,
-        rubric_hash=rubric.content_hash,
+        rubric=shared.rubric.name,
+        rubric_version=shared.rubric.version,
+        rubric_hash=shared.rubric.content_hash,
         label=row["label"],
         value=None if value is None else float(value),
-        how_settled=how,
-        labelled_by=labelled_there if how == SettlementHow.REUSED else beside.labelled_by.get(item, ""),
+        how_settled=row["settlement__how"],
+        labelled_by=(row["settlement__reuse__labelled_by"] or "") if reused else people,
         settled_at=row["settlement__at"].isoformat(),
         how_sampled="drawn" if stratum else OUTSIDE,
-        stratum=stratum.name if stratum else None,
-        position=position,
-        inclusion_probability=labels_drawn[stratum.name] / stratum.size if stratum and stratum.size else None,
-        rationale="\n\n".join(beside.rationales.get((item, _deciding(how)), ())),
-        reused_from=reused_from if how == SettlementHow.REUSED else "",
-    )
-
-
-@dataclass(frozen=True)
-class _Beside:
-    """What stands beside the references of a batch, by item."""
-
-    drawn: Mapping[int, tuple[int, int]]
-    labelled_by: Mapping[int, str]
-    rationales: Mapping[tuple[int, str], Sequence[str]]
-    reused: Mapping[int, tuple[str, str]]
-
-
-def _beside(audit: Audit, items: Sequence[int]) -> _Beside:
-    drawn = Draw.objects.filter(audit=audit, item__in=items).values_list("item", "stratum", "position")
-    reuses = Reuse.objects.filter(settlement__item__in=items).order_by("pk")
-    reused = reuses.values_list("settlement__item", "source", "labelled_by")
-    return _Beside(
-        drawn={item: (stratum, position) for item, stratum, position in drawn},
-        labelled_by=labelled_by(items),
-        rationales=_rationales(items),
-        reused={item: (source, people) for item, source, people in reused},
+        stratum=stratum,
+        position=row["draw__position"],
+        inclusion_probability=inclusion,
+        rationale=rationale,
+        reused_from=(row["settlement__reuse__source"] or "") if reused else "",
     )
 
 

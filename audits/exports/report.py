@@ -1,7 +1,7 @@
 """The report of an audit: one self-contained page, and the same content as JSON."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from audits.selectors import (
     reviewer_agreement,
     standing_settlements,
 )
-from audits.verdicts import gate_dicts, gate_now, official_change, sign_off_dicts, sign_offs_of
+from audits.verdicts import gate_dicts, gate_now, inventory_dict, official_change, sign_off_dicts, sign_offs_of
 from core.models import AuthorKind
 from core.version import VERSION
 from judges.holdouts import holdout_of, is_sealed
@@ -51,10 +51,38 @@ MOST_LOOKS = 50
 MOST_ROWS = 100
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What both forms of a report say: found once, as some of it reads every decision."""
+
+    look: Look | None
+    progress: Progress
+    data: dict[str, Any]
+
+
 def report_data(audit: Audit, now: datetime) -> dict[str, Any]:
     """Everything the report says, as plain values."""
-    looks = list(looks_of(audit).values("watermark", "labels", "point", "low", "high"))
-    return _data(audit, last_look(audit), progress_of(audit, now)) | {"looks": looks}
+    return _with_looks(audit, _found(audit, now))
+
+
+def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_chart: str = "") -> str:
+    """The page. The charts are those drawn before; without `chart`, both are drawn here."""
+    return _html(audit, now, _found(audit, now), chart, changes_chart)
+
+
+def report_both(audit: Audit, now: datetime) -> tuple[dict[str, Any], str]:
+    """The values and the page, of the same moment."""
+    found = _found(audit, now)
+    return _with_looks(audit, found), _html(audit, now, found)
+
+
+def _found(audit: Audit, now: datetime) -> _Found:
+    look, progress = last_look(audit), progress_of(audit, now)
+    return _Found(look, progress, _data(audit, look, progress))
+
+
+def _with_looks(audit: Audit, found: _Found) -> dict[str, Any]:
+    return found.data | {"looks": list(looks_of(audit).values("watermark", "labels", "point", "low", "high"))}
 
 
 def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]:
@@ -83,6 +111,7 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
         "diagnoses": diagnosis_counts(audit).as_dict(),
         "gate": gate_dicts(gate_now(audit)),
         "sign_offs": sign_off_dicts(audit),
+        "inventory": inventory_dict(audit),
         "official": official_words(official_change(audit)),
         "known_cells": known_cells(audit).as_dict() if registered else None,
         "result": look.result if look else None,
@@ -98,11 +127,9 @@ def _data(audit: Audit, look: Look | None, progress: Progress) -> dict[str, Any]
     }
 
 
-def report_html(audit: Audit, now: datetime, chart: str | None = None, changes_chart: str = "") -> str:
-    """The page. The charts are those drawn before; without `chart`, both are drawn here."""
-    look, progress = last_look(audit), progress_of(audit, now)
+def _html(audit: Audit, now: datetime, found: _Found, chart: str | None = None, changes_chart: str = "") -> str:
+    look, progress, data = found.look, found.progress, found.data
     looks = list(looks_of(audit).values_list("pk", flat=True))
-    data = _data(audit, look, progress)
     comparison, half_width = audit.comparison, data["half_width"]
     if chart is None:
         chart = width_curve(looks_drawn(audit), half_width=half_width, remaining=data["remaining"], title=CHART_TITLE)
@@ -161,13 +188,13 @@ def report_style() -> str:
 def report_write(audit: Audit, folder: Path, now: datetime) -> dict[str, Any]:
     """Write `report.html` and `report.json` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = report_data(audit, now)
     html, plain, pool = folder / "report.html", folder / "report.json", folder / "pool.csv"
     files = [html, plain]
     if audit.state == AuditState.REGISTERED and not is_sealed(audit.comparison):
         pool_write(audit, pool)
         files.append(pool)
-    html.write_text(report_html(audit, now), encoding="utf-8")
+    data, page = report_both(audit, now)
+    html.write_text(page, encoding="utf-8")
     plain.write_text(report_json(data), encoding="utf-8")
     return {"files": [str(file) for file in files], "report": data}
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from audits.exports.cells import neutral
+from audits.exports.cells import neutral_cells
 from core.errors import InputError, Problem
 
 FORMATS = ("csv", "jsonl")
@@ -33,7 +33,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator
     write = csv.writer(_Echo(), lineterminator=CRLF).writerow
     yield _line(write(columns))
     for row in rows:
-        yield _line(write([_cell(value) for value in row]))
+        yield _line(write(neutral_cells(row)))
 
 
 def _line(written: str) -> str:
@@ -63,7 +63,3 @@ class _Echo:
 
     def write(self, text: str) -> str:
         return text
-
-
-def _cell(value: Any) -> Any:
-    return "" if value is None else neutral(value) if isinstance(value, str) else value

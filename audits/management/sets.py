@@ -81,10 +81,4 @@ def share_line(share: KnownShare) -> str:
 
 
 def _made_lines(made: MadeSet) -> list[str]:
-    left_out = f"; {made.incomplete} cases left out, of which not every output has a label" if made.incomplete else ""
-    if made.absent:
-        left_out += f"; {made.absent} anchors left out, of whose content the project has nothing, or several labels"
-    return [
-        f"{made.name}: {made.added} cases added from {made.source}, {made.present} there already{left_out}",
-        f"  under rubric {made.rubric}",
-    ]
+    return [made.words, f"  under rubric {made.rubric}"]

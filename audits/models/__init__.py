@@ -4,7 +4,7 @@ from audits.models.diagnoses import Diagnosis, DiagnosisKind
 from audits.models.jobs import Job, JobKind, JobState
 from audits.models.looks import Look
 from audits.models.prepared import ChangeChart, ColumnCheck, DeskFigures, DraftSizing, LookChart, PlanChart
-from audits.models.signoffs import SignOff, SignOffKind
+from audits.models.signoffs import Inventory, SignOff, SignOffKind
 
 __all__ = [
     "AnchorCheck",
@@ -21,6 +21,7 @@ __all__ = [
     "DraftSizing",
     "Draw",
     "Frame",
+    "Inventory",
     "Job",
     "JobKind",
     "JobState",

@@ -12,6 +12,8 @@ class JobKind(models.TextChoices):
     MAKE_ANCHORS = "anchors"
     TAKE_ANCHORS = "anchors in"  # from a file
     PACKET = "packet"
+    KNOWN_SET = "known set"  # of an anchor set: to practise on, or hidden in audits
+    RETENTION = "retention"  # texts that go, or only what would
 
 
 class JobState(models.TextChoices):
@@ -29,7 +31,7 @@ class Job(models.Model):
 
     `asked` is what the kind needs: the folder and manifest of an intake, the labels of an extension. `attempt`
     tells a worker that has it from one that had it and went silent; `done` of `expected` rows, or bytes, is how far it
-    is.
+    is. `outcome` says what came of it, where no other page does.
     """
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="jobs")
@@ -43,6 +45,7 @@ class Job(models.Model):
     done = models.PositiveBigIntegerField(null=True)
     expected = models.PositiveBigIntegerField(null=True)
     problems = models.JSONField(default=list)
+    outcome = models.CharField(max_length=500, blank=True)
     asked_at = models.DateTimeField()
     touched_at = models.DateTimeField(null=True)  # last sign of life of the worker that has it
     ended_at = models.DateTimeField(null=True)

@@ -43,3 +43,23 @@ class SignOff(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.audit}, signed by {self.actor}"
+
+
+class Inventory(AppendOnly):
+    """What a cutover touches outside, as a lead knows it and no table of ours does: who reads the verdicts downstream,
+    which thresholds change with them, and how to roll back. Each says all of it anew; the last one holds."""
+
+    audit = models.ForeignKey(Audit, models.PROTECT, related_name="inventories")
+    n = models.PositiveIntegerField()
+    consumers = models.TextField(blank=True)
+    thresholds = models.TextField(blank=True)
+    rollback = models.TextField(blank=True)
+    actor = models.ForeignKey(Author, models.PROTECT, related_name="inventories")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "n"], name="inventories_are_numbered")]
+        verbose_name_plural = "inventories"
+
+    def __str__(self) -> str:
+        return f"inventory {self.n} of {self.audit}"

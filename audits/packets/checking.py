@@ -315,6 +315,21 @@ def _gate(packet: Packet, check: Check) -> None:
         unmet = one["kind"] == "cutover" and any(rule["state"] != RuleState.MET for rule in one["gate"])
         check.same(one["overridden"], unmet, f"sign_offs[{place}].overridden")
         check.same(bool(one["override"]), unmet, f"sign_offs[{place}].override")
+    _inventory(packet, check)
+
+
+def _inventory(packet: Packet, check: Check) -> None:
+    """What the cutover touches outside is stated, not computed: what is not a lead's words is the manifest's."""
+    stated = packet.facts.get("inventory")
+    check.same(packet.json(REPORT_JSON).get("inventory"), stated, "report.inventory")
+    if stated is None:  # a packet of before says nothing of it
+        return
+    written = cutover_written(packet.archive.text(MANIFEST))
+    check.same(stated["rollback_to"], written.rollback_to, "inventory.rollback_to")
+    if not stated["n"]:
+        said = {name: stated[name] for name in ("consumers", "thresholds", "rollback")}
+        from_manifest = {"consumers": "\n".join(written.downstream), "thresholds": "", "rollback": ""}
+        check.same(said, from_manifest, "inventory")
 
 
 def _blocking_outcomes(packet: Packet) -> dict[str, int]:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import tee
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, TextIO
 
 from adjudication.models import Reference, Settlement
-from audits.exports.anchors import anchor_lines
-from audits.exports.report import report_data, report_html, report_json
+from audits.exports.anchors import Anchor, anchors_of
+from audits.exports.report import report_both, report_json
 from audits.exports.reviews import review_lines
 from audits.exports.tables import csv_lines, record_lines
 from audits.frames import FrameRow, frame_of
@@ -39,7 +41,7 @@ from audits.packets.contents import (
 )
 from audits.packets.pairs import PAIR_COLUMNS, pair_row
 from audits.selectors import looks_of, require_registered
-from audits.verdicts import gate_dicts, gate_now, sign_off_dicts
+from audits.verdicts import gate_dicts, gate_now, inventory_dict, sign_off_dicts
 from core.batches import batches
 from core.identity import canonical_json
 from core.models import Author
@@ -67,7 +69,6 @@ def packet_write(
         SETTLEMENTS: record_lines("csv", SettlementLine, _settlements(audit)),
         REVIEWS: review_lines(audit, "csv"),
         DIAGNOSES: record_lines("csv", DiagnosisLine, _diagnoses(audit)),
-        ANCHORS_CSV: anchor_lines(audit, "csv"),
     }
     cases = comparison.case_set.cases.filter(partition=comparison.partition).count()
     expected = dict.fromkeys((CASES, PAIRS), cases + 1)  # the header is a line too
@@ -82,10 +83,26 @@ def packet_write(
         for name, lines in tables.items():
             rows[name] = archive.add(name, progress(name, iter(lines), expected.get(name))) - 1
         rows[LOOKS] = archive.add(LOOKS, progress(LOOKS, _looks(audit)))
-        archive.add(ANCHORS_JSONL, progress(ANCHORS_JSONL, anchor_lines(audit, "jsonl")))
-        archive.add(REPORT_JSON, [report_json(report_data(audit, now))])
-        archive.add(REPORT_HTML, [report_html(audit, now)])
+        with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n", dir=path.parent) as beside:
+            anchors = _both_ways(anchors_of(audit), beside)
+            rows[ANCHORS_CSV] = archive.add(ANCHORS_CSV, progress(ANCHORS_CSV, anchors)) - 1
+            beside.seek(0)
+            archive.add(ANCHORS_JSONL, progress(ANCHORS_JSONL, beside))
+        data, page = report_both(audit, now)
+        archive.add(REPORT_JSON, [report_json(data)])
+        archive.add(REPORT_HTML, [page])
     return {"file": str(path), "bytes": path.stat().st_size, "rows": rows}
+
+
+def _both_ways(anchors: Iterator[Anchor], beside: TextIO) -> Iterator[str]:
+    """The lines of anchors.csv, while those of anchors.jsonl are written beside: to read the anchors takes longer
+    than to write them twice."""
+    one, other = tee(anchors)
+    table, lines = record_lines("csv", Anchor, one), record_lines("jsonl", Anchor, other)
+    yield next(table)
+    for row, line in zip(table, lines, strict=True):
+        beside.write(line)
+        yield row
 
 
 def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
@@ -134,6 +151,7 @@ def _facts(audit: Audit, actor: Author, now: datetime) -> dict[str, Any]:
         ],
         "gate": gate_dicts(gate_now(audit)),
         "sign_offs": sign_off_dicts(audit),
+        "inventory": inventory_dict(audit),
         "strata": list(audit.strata.order_by("name").values("name", "kind", "size")),
     }
 

@@ -14,13 +14,15 @@ from audits.exports.anchorfiles import SET_FORMATS
 from audits.exports.anchors import anchors_of
 from audits.exports.cells import recovered
 from audits.exports.tables import format_of
-from audits.models import AnchorSet, Audit
+from audits.models import AnchorSet, Audit, Job, JobKind
 from audits.selectors import require_registered
-from audits.services.anchorsets import anchor_set_take
+from audits.services.anchorsets import LONGEST_NAME, anchor_set_take
+from audits.services.jobs import job_ask
 from core.batches import batches
 from core.errors import InputError, Problem
 from core.identity import file_hash
 from core.models import Author, Project
+from core.texts import require_storable
 from judges.holdouts import require_open
 from judges.intake.problems import Problems
 from judges.intake.readers import Table, read_header, read_rows
@@ -31,6 +33,7 @@ NAMES = ("case_set", "case_set_version", "case_id", "system_version")
 NEEDED = (*CONTENT, *NAMES, "rubric", "rubric_version", "rubric_hash", "label")
 RATIONALE = "rationale"  # a file of before has none
 MOST_OUTPUTS = 2
+PURPOSES = (QueuePurpose.PRACTICE, QueuePurpose.ANCHORS)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,29 @@ class MadeSet:
     present: int
     incomplete: int
     absent: int = 0
+
+    @property
+    def words(self) -> str:
+        left_out = ""
+        if self.incomplete:
+            left_out += f"; {self.incomplete} cases left out, of which not every output has a label"
+        if self.absent:
+            left_out += f"; {self.absent} anchors left out, of whose content the project has nothing, or several labels"
+        return f"{self.name}: {self.added} cases added from {self.source}, {self.present} there already{left_out}"
+
+
+def known_set_ask(*, anchor_set: AnchorSet, name: str, purpose: str, actor: Author, now: datetime) -> Job:
+    """Ask a worker for a set of the anchors that the project has, or for them to be added to one."""
+    require_storable("name", name, longest=LONGEST_NAME)
+    problems = []
+    if not name.strip():
+        problems.append(Problem("say a name", key="name", allowed="a new one, or that of a set to add to"))
+    if purpose not in PURPOSES:
+        problems.append(Problem("say what it is for", key="purpose", value=purpose, allowed=" or ".join(PURPOSES)))
+    if problems:
+        raise InputError(problems)
+    asked = {"anchor_set": anchor_set.pk, "name": name.strip(), "purpose": purpose}
+    return job_ask(kind=JobKind.KNOWN_SET, actor=actor, now=now, asked=asked)
 
 
 def known_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, actor: Author, now: datetime) -> MadeSet:

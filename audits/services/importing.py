@@ -11,6 +11,7 @@ from django.db import transaction
 from adjudication.models import Item, ItemState
 from adjudication.services.imports import Imported, ImportedAnswers, labels_import
 from adjudication.services.queues import NewItem, items_add
+from audits.exports.cells import neutral
 from audits.models import Audit
 from audits.selectors import require_registered
 from audits.services.registering import artifacts_of
@@ -134,11 +135,14 @@ def _source(entry: Mapping[str, Any]) -> ReviewSource:
 
 
 def case_index(audit: Audit) -> CaseIndex:
-    """The cases of the audit's set, in the order of their file, to which its rows are joined."""
+    """The cases of the audit's set, in the order of their file, to which its rows are joined: by their ids, or as
+    `export_sample` has written these for a spreadsheet."""
     index = CaseIndex()
     case_ids = audit.comparison.case_set.cases.order_by("pk").values_list("case_id", flat=True)
     for number, case_id in enumerate(case_ids.iterator(), 1):
         index.add(case_id, number)
+        if (written := neutral(case_id)) != case_id:
+            index.spelled[written] = case_id
     return index
 
 

@@ -73,7 +73,7 @@ def job_touch(*, job: Job, now: datetime) -> None:
 
 
 def job_done(*, job: Job, audit: Audit | None, now: datetime) -> bool:
-    return _end(_held(job), now, state=JobState.DONE, audit=audit)
+    return _end(_held(job), now, state=JobState.DONE, audit=audit, outcome=job.outcome)
 
 
 def job_refused(*, job: Job, error: InputError, now: datetime) -> bool:

@@ -1,11 +1,12 @@
-"""Signing for a cutover: what verdicts mean, that the candidate takes over, that the baseline comes back."""
+"""Signing for a cutover: what verdicts mean, that the candidate takes over, that the baseline comes back; and what it
+touches outside."""
 
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
 from audits.gate import RuleFinding
-from audits.models import Audit, SignOff, SignOffKind
+from audits.models import Audit, Inventory, SignOff, SignOffKind
 from audits.selectors import require_registered
 from audits.verdicts import gate_dicts, gate_now, official_change, sign_offs_of, unapproved_changes
 from core.access import require_role
@@ -15,6 +16,7 @@ from core.models import Author, Role
 from core.texts import require_storable
 
 LONGEST_WORDS = 2000
+LONGEST_INVENTORY = 10_000
 
 
 @transaction.atomic
@@ -57,6 +59,32 @@ def audit_sign_off(
         raise signed from error
     payload = {"audit": audit.pk, "kind": kind, "words": words, "overridden": given.overridden}
     event_record(name="audits.signed-off", actor=actor, now=now, payload=payload)
+    return given
+
+
+@transaction.atomic
+def inventory_state(
+    *, audit: Audit, seen: int, consumers: str, thresholds: str, rollback: str, actor: Author, now: datetime
+) -> Inventory:
+    """Say what the cutover touches outside. `seen` is the number of the inventory that the actor saw: of two at once,
+    one is told."""
+    require_role(actor, Role.LEAD, Role.OWNER)
+    require_registered(audit)
+    said = {"consumers": consumers.strip(), "thresholds": thresholds.strip(), "rollback": rollback.strip()}
+    for key, text in said.items():
+        require_storable(key, text, LONGEST_INVENTORY)
+    if not any(said.values()):
+        allowed = "consumers of the verdicts, changes of thresholds, or the way back"
+        raise InputError(Problem("missing", key="consumers", allowed=allowed))
+    stated = Refused(Problem("somebody else has stated it anew meanwhile", value=audit.name))
+    if audit.inventories.count() != seen:
+        raise stated
+    try:
+        with transaction.atomic():
+            given = Inventory.objects.create(audit=audit, n=seen + 1, **said, actor=actor, at=now)
+    except IntegrityError as error:  # inventories_are_numbered
+        raise stated from error
+    event_record(name="audits.inventory-stated", actor=actor, now=now, payload={"audit": audit.pk, "n": given.n})
     return given
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError
 
+from adjudication.models import QueuePurpose
+from adjudication.services.retention import day_of, retention_apply, retention_find
 from audits.exports.tables import csv_lines
 from audits.manifest import load_manifest
 from audits.manifest.refusals import COLUMNS, NONE_REFUSED, find_refusals
-from audits.models import Audit, Job, JobKind
+from audits.models import AnchorSet, Audit, Job, JobKind
 from audits.packets.making import packet_write
+from audits.services.anchoring import known_set_from_anchors
 from audits.services.anchorsets import anchor_set_make, anchor_set_take
 from audits.services.jobs import (
     ATTEMPTS,
@@ -32,6 +35,7 @@ from core.pulse import pulse
 
 log = logging.getLogger(__name__)
 
+LONGEST_OUTCOME: int = Job._meta.get_field("outcome").max_length or 0
 AWAY = (OperationalError, InterfaceError)  # the database restarts, or somebody has it for too long
 
 Clock = Callable[[], datetime]
@@ -117,6 +121,23 @@ def _packet(job: Job, clock: Clock) -> Audit:
     return audit
 
 
+def _known_set(job: Job, clock: Clock) -> None:
+    asked = dict(job.asked)
+    anchor_set = AnchorSet.objects.select_related("project").get(project=job.project, pk=asked.pop("anchor_set"))
+    purpose = QueuePurpose(asked.pop("purpose"))
+    made = known_set_from_anchors(anchor_set=anchor_set, purpose=purpose, actor=job.actor, now=clock(), **asked)
+    job.outcome = f"{made.words}."
+
+
+def _retention(job: Job, clock: Clock) -> None:
+    drop = job.asked["drop"]
+    found = retention_find(project=job.project, before=day_of(job.asked["before"]))
+    if drop:
+        despite = job.asked["despite_undecided"]
+        retention_apply(project=job.project, found=found, actor=job.actor, now=clock(), despite_undecided=despite)
+    job.outcome = "; ".join([found.words(dropped=drop), *found.undecided_words])[:LONGEST_OUTCOME]
+
+
 WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.INTAKE: _intake,
     JobKind.REGISTER: _register,
@@ -124,4 +145,6 @@ WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.MAKE_ANCHORS: _make_anchors,
     JobKind.TAKE_ANCHORS: _take_anchors,
     JobKind.PACKET: _packet,
+    JobKind.KNOWN_SET: _known_set,
+    JobKind.RETENTION: _retention,
 }

@@ -2,11 +2,12 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from audits.anchor_pages import anchor_set_context, anchor_sets_context, audit_anchors_context
 from audits.exports.anchorfiles import CARDS, SET_FORMATS, SET_TYPES, card_text, set_bytes
 from audits.models import AnchorSet
+from audits.services.anchoring import known_set_ask
 from audits.services.anchorsets import anchor_set_ask
 from audits.services.uploads import anchors_ask
 from audits.views.access import after_of, audit_or_404, for_leads
@@ -61,6 +62,20 @@ def audit_anchors(request: ProjectRequest, name: str) -> HttpResponse:
 @require_GET
 def anchor_set(request: ProjectRequest, anchors: int) -> HttpResponse:
     return render(request, "audits/anchor_set.html", anchor_set_context(_set(request, anchors)))
+
+
+@for_leads
+@require_POST
+def known_set(request: ProjectRequest, anchors: int) -> HttpResponse:
+    """Ask for a set of these anchors to practise on, or to hide in audits."""
+    one = _set(request, anchors)
+    given = {key: request.POST.get(key, "") for key in ("name", "purpose")}
+    try:
+        job = known_set_ask(anchor_set=one, **given, actor=request.author, now=timezone.now())
+    except InputError as error:
+        context = anchor_set_context(one) | {"problems": error.problems, "given": given}
+        return render(request, "audits/anchor_set.html", context, status=error.status)
+    return redirect("audits:job", request.project.name, job.pk)
 
 
 @for_leads

@@ -32,7 +32,8 @@ def job_live(request: ProjectRequest, number: int) -> HttpResponse:
     if request.GET.get("seen") == context["mark"]:
         return HttpResponse(status=204)
     answer = render(request, "audits/_job.html", context)
-    if context["job"].state == JobState.DONE and not (context["refused_url"] or context["packet_url"]):
+    told = context["refused_url"] or context["packet_url"] or context["job"].outcome
+    if context["job"].state == JobState.DONE and not told:
         answer["HX-Redirect"] = context["done_url"]
     return answer
 

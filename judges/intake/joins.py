@@ -142,6 +142,8 @@ def _case_id(
         return None
     if case_id is None or case_id in index.row_of:
         return case_id
+    if case_id in index.spelled:
+        return index.spelled[case_id]
     if case_id in index.left_out:
         tally.left_out += 1
         return None

@@ -88,12 +88,13 @@ class CaseIndex:
     `row_of` gives the data row of the case source that a case stands in.
 
     Rows about a case that is `left_out` are passed over in every file; its own row still counts where files are
-    joined by row.
+    joined by row. `spelled` has, by another spelling of an id, the id: a file that we wrote may say it otherwise.
     """
 
     def __init__(self, left_out: Container[str] = ()) -> None:
         self.rows = 0
         self.left_out = left_out
+        self.spelled: dict[str, str] = {}
         self.row_of: dict[str, int] = {}
         self._id_in: list[str | None] = []
 

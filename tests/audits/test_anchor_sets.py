@@ -192,6 +192,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 def test_file_unchanged_makes_the_same_set_elsewhere_and_adds_nothing_twice(
     settled: Audit, tmp_path: Path, kind: str
 ) -> None:
+    """BEHAVIOUR 30."""
     one = made(settled)
     path, card, _ = set_write(one, tmp_path / f"gold.{kind}", kind)
     other, _ = elsewhere(ODD)

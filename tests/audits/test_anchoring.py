@@ -84,6 +84,7 @@ def test_references_of_an_audit_become_a_set_with_their_rationales(settled: Audi
 def test_exported_file_unchanged_makes_the_same_set_and_adds_nothing_twice(
     project: Project, settled: Audit, tmp_path: Path, kind: str
 ) -> None:
+    """BEHAVIOUR 30."""
     made(settled)
     path = tmp_path / f"anchors.{kind}"
     anchors_write(settled, path, kind)

@@ -184,6 +184,11 @@ def test_lead_diagnoses_and_signs_and_a_pipeline_does_not(lead: Client, pipeline
     signed = send(lead, "/audits/swap-1/sign-offs", sign)
     assert (signed.status_code, signed.json()["sign_offs"][0]["by"], signed.json()["seen"]) == (201, "p-lea", 1)
     assert send(lead, "/audits/swap-1/sign-offs", sign).status_code == 409
+    outside = {"seen": 0, "consumers": "the dashboard"}
+    stated = send(lead, "/audits/swap-1/inventory", outside)
+    said = stated.json()["inventory"]
+    assert (stated.status_code, said["n"], said["consumers"], said["by"]) == (201, 1, "the dashboard", "p-lea")
+    assert send(lead, "/audits/swap-1/inventory", outside).status_code == 409
 
 
 def test_sealed_holdout_is_opened_by_a_person_for_a_reason(lead: Client, pipeline: Client, project: Project) -> None:

@@ -7,14 +7,21 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pyarrow import parquet
 
-from adjudication.models import Label, Reference
+from adjudication.models import Label, Reference, Review
 from adjudication.services.undo import review_undo
-from audits.exports.anchors import anchors_of, anchors_write
+from audits.exports import anchors
+from audits.exports.anchorfiles import set_write
+from audits.exports.anchors import anchor_lines, anchors_of, anchors_write
 from audits.exports.cells import neutral, recovered
 from audits.exports.reviews import review_lines, reviews_of
 from audits.exports.tables import lines_write
-from audits.models import Audit
+from audits.models import Audit, Job
+from audits.services.anchorsets import anchor_set_make
 from audits.services.registering import audit_register
 from core.identity import sequence_hash, text_hash
 from core.models import Project, Role
@@ -50,6 +57,7 @@ def test_neutral_cell_runs_nowhere_and_is_recovered_exactly(text: str) -> None:
 
 
 def test_csv_neutralises_what_a_spreadsheet_would_run_and_gives_it_back(project: Project, tmp_path: Path) -> None:
+    """BEHAVIOUR 30."""
     audit = _audit(project, ODD)
     person = factories.make_person(project, "ann")
     for _ in ODD:
@@ -59,6 +67,76 @@ def test_csv_neutralises_what_a_spreadsheet_would_run_and_gives_it_back(project:
     cells = [row["case_id"] for row in _read_csv(path)]
     assert [recovered(cell) for cell in cells] == ODD
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_export_begins_before_all_is_read_and_has_as_many_rows_as_the_database(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BEHAVIOUR 29; with 100,000 cases: `python -m benchmarks.export`."""
+    audit = _audit(project, [f"q{n:02d}" for n in range(30)], review={"double_review_share": 1.0})
+    for person in [factories.make_person(project, name) for name in ("ann", "ben")]:
+        for _ in range(30):
+            answer(audit.queue, person)
+    lead = Client()
+    lead.force_login(factories.make_person(project, "lea", Role.LEAD).user)
+    address = f"/p/{project.name}/audits/{audit.name}"
+    monkeypatch.setattr(anchors, "BATCH", 5)
+    streamed = lead.get(f"{address}/anchors.csv")
+    pieces = iter(streamed.streaming_content)
+    with CaptureQueriesContext(connection) as first:
+        begun = [next(pieces) for _ in range(3)]
+    with CaptureQueriesContext(connection) as later:
+        rows = [*begun, *pieces][1:]
+    assert (streamed.streaming, len(rows)) == (True, Reference.objects.count())
+    assert 0 < len(first) < len(later)
+    answers = lead.get(f"{address}/reviews.csv")
+    assert (answers.streaming, len(list(answers.streaming_content)) - 1) == (True, Label.objects.count())
+    assert Label.objects.count() == 2 * Reference.objects.count() == 60
+    asked = lead.post(f"{address}/packet")
+    job = Job.objects.get()
+    assert (asked["Location"], job.kind, job.state) == (f"/p/{project.name}/jobs/{job.pk}", "packet", "waiting")
+
+
+FORMATS = ("anchors.csv", "anchors.jsonl", "set.csv", "set.jsonl", "set.parquet", "reviews.csv", "reviews.jsonl")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_joins_back_to_its_input_without_an_orphan(project: Project, tmp_path: Path, name: str) -> None:
+    """BEHAVIOUR 31."""
+    audit = factories.make_audit(factories.make_upgrade(project, dict.fromkeys([*ODD, "nobody"], ("Yes", "No"))))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    ann, ben = (factories.make_person(project, person) for person in ("ann", "ben"))
+    for _ in range(len(ODD) + 1):
+        lease = claim(audit.queue, ann)
+        submit(lease, None if (unjudged := lease.item.case.case_id == "nobody") else "pass")
+        if unjudged:
+            answer(audit.queue, ben, None)
+    rows = _exported(audit, tmp_path / name)
+    of_reviews = name.startswith("reviews")
+    sent = {(one.case.case_id, one.output_hash) for one in Artifact.objects.select_related("case")}
+    judged = {key for key in sent if key[0] != "nobody"}
+    assert {(row["case_id"], row["output_hash"]) for row in rows} == (sent if of_reviews else judged)
+    assert len(rows) == (2 * len(ODD) + 4 if of_reviews else 2 * len(ODD))
+    ours, model = ("review_id", Review) if of_reviews else ("reference_id", Reference)
+    assert {int(row[ours]) for row in rows} == set(model.objects.values_list("pk", flat=True))
+    assert {(row["rubric"], str(row["rubric_version"]), row["how_sampled"]) for row in rows} == {
+        ("right", "1", "drawn")
+    }
+    assert {row["how_settled"] for row in rows} == ({"single", "underspecified"} if of_reviews else {"single"})
+
+
+def _exported(audit: Audit, path: Path) -> list[dict[str, Any]]:
+    what, kind = path.stem, path.suffix.removeprefix(".")
+    if what == "set":
+        made = anchor_set_make(audit=audit, name="gold", licence="x", actor=factories.operator(audit), now=NOW)
+        set_write(made, path, kind)
+    else:
+        lines_write(path, kind, anchor_lines(audit, kind) if what == "anchors" else review_lines(audit, kind))
+    if kind == "parquet":
+        return list(parquet.read_table(path).to_pylist())
+    if kind == "jsonl":
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    return [{column: recovered(cell) for column, cell in row.items()} for row in _read_csv(path)]
 
 
 def test_jsonl_says_exactly_what_is_stored(project: Project, tmp_path: Path) -> None:

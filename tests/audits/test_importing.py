@@ -12,6 +12,8 @@ from django.db import connection
 
 from adjudication.models import Item, ItemState, Queue, Reference, Review, Settlement
 from adjudication.services.leases import slot_claim
+from audits.exports.cells import OPENERS
+from audits.exports.sample import sample_write
 from audits.models import Audit
 from audits.services.importing import reviews_import
 from audits.services.looks import looks_bring_up_to_date
@@ -109,6 +111,24 @@ def test_contradiction_in_the_last_chunk_takes_back_the_first(
     assert before == (Review.objects.count(), Settlement.objects.count(), Item.objects.count())
     audit.queue.refresh_from_db()
     assert audit.queue.settled == 1
+
+
+def test_sample_as_it_was_exported_comes_back_labelled_and_adds_nothing_twice(project: Project, tmp_path: Path) -> None:
+    """BEHAVIOUR 30: whatever a spreadsheet would run in an id was neutralised, and is read without."""
+    odd = ["=1+1", "+1", "-1", "@sum", "'quoted", "'=x", "\tx", 'a "b", c', "two\nlines", "שלום 漢字 🙂"]
+    review = {"sources": [_source("table-2@1", SIDES)]}
+    audit = factories.make_audit(factories.make_swap(project, dict.fromkeys(odd, ("Yes", "No"))), review=review)
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    sample_write(audit, tmp_path / "sample.csv")
+    with (tmp_path / "sample.csv").open(newline="", encoding="utf-8") as file:
+        cells = [row["case_id"] for row in csv.DictReader(file)]
+    assert (len(cells), [cell for cell in cells if cell[:1] in OPENERS - {"'"}]) == (len(odd), [])
+    path = _file(tmp_path, [[cell, "Yes", "Yes", ""] for cell in cells])
+    assert _take_in(audit, path, "drawn or refused").imported.reviews == 2 * len(odd)
+    settled = Reference.objects.values_list("settlement__item__case__case_id", flat=True)
+    assert sorted(settled) == sorted(odd)
+    again = _take_in(audit, path, "drawn or refused").imported
+    assert (again.reviews, again.duplicate, Review.objects.count()) == (0, 2 * len(odd), 2 * len(odd))
 
 
 def test_draft_takes_no_labels(project: Project, tmp_path: Path) -> None:

@@ -13,14 +13,15 @@ from django.test import Client
 from audits.exports.report import report_data, report_html
 from audits.exports.wording import official_words
 from audits.gate import NO_GATE, Evidence, cutover_written, gate_of
-from audits.models import Audit, SignOff
+from audits.models import Audit, Inventory, SignOff
+from audits.packets.archive import Archive
 from audits.packets.checking import packet_check
 from audits.packets.making import packet_write
 from audits.services.diagnosing import case_diagnose
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
-from audits.services.signing import audit_sign_off
-from audits.verdicts import gate_now, official_change
+from audits.services.signing import audit_sign_off, inventory_state
+from audits.verdicts import gate_now, inventory_dict, official_change
 from core.errors import InputError, Refused
 from core.identity import text_hash
 from core.models import Author, Event, Role
@@ -273,6 +274,72 @@ def test_packet_computes_the_gate_again_and_finds_a_forged_one(audit: Audit, lea
     }
     assert found == dict.fromkeys(forged, True)
     assert report_data(audit, NOW)["official"].startswith("Cut over 2026-03-01 09:00 UTC by p-lea, against its gate")
+
+
+def state_inventory(audit: Audit, actor: Author, **changes: Any) -> Inventory:
+    said: dict[str, Any] = {"seen": audit.inventories.count(), "consumers": "", "thresholds": "", "rollback": ""}
+    return inventory_state(audit=audit, actor=actor, now=NOW, **(said | changes))
+
+
+def test_inventory_is_stated_anew_and_the_last_one_stands_in_report_and_packet(
+    audit: Audit, lead: Author, tmp_path: Path
+) -> None:
+    audit.manifest = GATE + '  rollback_to: baseline\n  downstream: ["the dashboard", "release gate"]\n'
+    audit.manifest_hash = text_hash(audit.manifest)
+    audit.save()
+    assert inventory_dict(audit) == {
+        "n": 0,
+        "consumers": "the dashboard\nrelease gate",
+        "thresholds": "",
+        "rollback_to": "baseline",
+        "rollback": "",
+        "by": "",
+        "at": "",
+    }
+    assert [check.named for check in packet_check(_packed(audit, tmp_path)) if not check.passed] == []
+    state_inventory(audit, lead, consumers="the dashboard")
+    state_inventory(audit, lead, consumers="=the dashboard", thresholds="4 of 5 is now pass", rollback="old prompt")
+    said = {"n": 2, "consumers": "=the dashboard", "thresholds": "4 of 5 is now pass", "rollback": "old prompt"}
+    now = said | {"rollback_to": "baseline", "by": "p-lea", "at": NOW.isoformat()}
+    assert report_data(audit, NOW)["inventory"] == now
+    page = " ".join(report_html(audit, NOW, chart="").split())
+    assert '<dt>Threshold changes</dt><dd class="words" dir="auto">4 of 5 is now pass</dd>' in page
+    path = _packed(audit, tmp_path)
+    assert Archive(path).text("packet.json").count("4 of 5 is now pass") == 1
+    assert [check.named for check in packet_check(path) if not check.passed] == []
+    forged = _repacked(path, _json("packet.json", lambda facts: facts["inventory"].update(rollback_to="candidate")))
+    assert "gate" in {check.name for check in packet_check(forged) if not check.passed}
+    assert audit.inventories.count() == 2
+
+
+def _packed(audit: Audit, folder: Path) -> Path:
+    path = folder / "packet.zip"
+    packet_write(audit=audit, path=path, actor=factories.operator(audit), now=NOW)
+    return path
+
+
+def test_inventory_that_says_nothing_or_was_stated_meanwhile_is_refused(audit: Audit, lead: Author) -> None:
+    with pytest.raises(InputError, match="consumers of the verdicts, changes of thresholds, or the way back"):
+        state_inventory(audit, lead, consumers=" ")
+    state_inventory(audit, lead, consumers="the dashboard")
+    with pytest.raises(Refused, match="somebody else has stated it anew meanwhile"):
+        state_inventory(audit, lead, seen=0, consumers="another")
+    reviewer = factories.make_person(audit.project, "ann")
+    with pytest.raises(Refused):
+        state_inventory(audit, reviewer, consumers="mine")
+    assert Event.objects.filter(name="audits.inventory-stated").count() == Inventory.objects.count() == 1
+
+
+def test_page_takes_what_the_cutover_touches_outside(audit: Audit, client: Client) -> None:
+    assert "From the manifest; no lead has stated more." in text(client, "audits/swap-1/verdict")
+    url, said = "/p/p/audits/swap-1/inventory", {"seen": 0, "consumers": "alerts\n<b>reports</b>", "thresholds": ""}
+    assert client.post(url, {"consumers": "x"}).status_code == 422
+    assert client.post(url, said)["Location"] == "/p/p/audits/swap-1/verdict"
+    page = text(client, "audits/swap-1/verdict")
+    assert "alerts<br>&lt;b&gt;reports&lt;/b&gt;</dd>" in page
+    assert "Stated by <bdi>p-lea</bdi>, 2026-" in page
+    answer = client.post(url, said | {"thresholds": "kept in the form"})
+    assert (answer.status_code, ">kept in the form</textarea>" in answer.content.decode()) == (409, True)
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ from audits.models import (
     DraftSizing,
     Draw,
     Frame,
+    Inventory,
     Look,
     Registration,
     Reuse,
@@ -110,6 +111,7 @@ STATED = [
     Look,
     Diagnosis,
     SignOff,
+    Inventory,
     AnchorSet,
     AnchorPart,
     AnchorCheck,
@@ -158,6 +160,7 @@ def world(db: None) -> None:
     stated = {"audit": audit, "words": "the parser", "actor": actor, "at": NOW}
     Diagnosis.objects.create(case=lease.item.case, code="parser invalid", owner="mapping", kind="repair", **stated)
     SignOff.objects.create(n=1, kind="rollback", gate=[], **stated)
+    Inventory.objects.create(audit=audit, n=1, consumers="the dashboard", actor=actor, at=NOW)
     rubric = {"rubric": "right", "rubric_version": "1", "rubric_hash": "0" * 64}
     made = {"audit": audit, "licence": "CC0-1.0", "anchors": 1, "content_hash": "0" * 64, "card_text": "{}"}
     anchors = AnchorSet.objects.create(project=project, name="set", version=1, actor=actor, at=NOW, **rubric, **made)

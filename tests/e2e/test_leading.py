@@ -19,6 +19,7 @@ from adjudication.services.settlements import item_settle
 from audits.manifest import load_manifest
 from audits.models import Audit, Job
 from audits.packets.checking import packet_check
+from audits.services.anchorsets import anchor_set_make
 from audits.services.charts import chart_bring_up_to_date, plan_charts_draw
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.opening import audit_open
@@ -168,6 +169,22 @@ def test_lead_plans_watches_diagnoses_and_takes_the_packet_in_the_browser(
         page.get_by_role("link", name="Download packet.zip").click(timeout=60_000)
     assert download.value.suggested_filename == "swap-packet.zip"
     assert [check.name for check in packet_check(Path(download.value.path())) if not check.passed] == []
+
+
+def test_anchor_set_becomes_a_practice_set_in_the_browser(
+    audit: Audit, lea: Author, worker: None, open_as: Open
+) -> None:
+    gold = anchor_set_make(audit=audit, name="gold", licence="internal use", actor=lea, now=timezone.now())
+    page = open_as(lea, "/p/p/anchor-sets", **PHONE)
+    page.get_by_role("link", name="gold").click()
+    page.get_by_label("A practice set").check()
+    page.get_by_label("Name of the set").fill("first steps")
+    assert (barriers(page), overflow(page)) == ([], 0)
+    page.get_by_role("button", name="Make the set").click()
+    added = f"Done. first steps: {gold.anchors} cases added from anchor set gold version 1"
+    expect(page.get_by_text(added)).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="Go on").click()
+    expect(page.get_by_role("region", name="Practice set first steps")).to_be_visible()
 
 
 CASES_SENT = "id,question,answer\na,who,me\nb,when,now\nc,what,that\n"

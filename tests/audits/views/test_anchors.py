@@ -9,7 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 
+from adjudication.models import KnownAnswer
 from audits.exports.anchorcards import MONITORS
+from audits.exports.anchorfiles import set_bytes
 from audits.models import AnchorSet, Audit, Job, JobState
 from audits.services.anchorchecks import anchor_checks_make
 from audits.services.anchorsets import anchor_set_make
@@ -92,6 +94,65 @@ def test_page_of_a_version_shows_its_card_and_says_that_it_monitors(gold: Anchor
         "errors by class and by slice",
     ):
         assert words in page, words
+
+
+@pytest.mark.parametrize("purpose", ["practice", "anchors"])
+def test_set_becomes_known_cases_which_the_job_s_page_counts(
+    lead: Client, gold: AnchorSet, people: People, read: Page, purpose: str
+) -> None:
+    address = f"/p/alpha/anchor-sets/{gold.pk}"
+    assert f'action="{address}/known-set"' in read(f"anchor-sets/{gold.pk}")
+    for number in (1, 2):
+        answer = lead.post(f"{address}/known-set", {"name": " first steps ", "purpose": purpose})
+        job = run(Job.objects.latest("pk"))
+        assert (answer["Location"], job.state) == (f"/p/alpha/jobs/{job.pk}", JobState.DONE)
+        page = read(f"jobs/{job.pk}")
+        added, there = (gold.anchors, 0) if number == 1 else (0, gold.anchors)
+        assert f"first steps: {added} cases added from anchor set gold version 1, {there} there already." in page
+        assert '<a class="button primary" href="/p/alpha/calibration">Go on</a>' in page
+        assert "HX-Redirect" not in lead.get(f"/p/alpha/jobs/{job.pk}/live?seen=x")
+    known = KnownAnswer.objects.select_related("item__queue")
+    assert {(one.item.queue.name, one.item.queue.purpose, one.actor) for one in known} == {
+        ("first steps", purpose, people["lead"])
+    }
+    assert len(known) == gold.anchors
+    assert "first steps" in read("calibration")
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"name": " ", "purpose": "practice"}, "name: say a name"),
+        ({"name": "x", "purpose": "settle"}, "say what it is for (found 'settle'); allowed: practice or anchors"),
+    ],
+)
+def test_known_set_without_a_name_or_a_purpose_is_refused_before_it_is_asked(
+    lead: Client, gold: AnchorSet, sent: dict[str, str], says: str
+) -> None:
+    answer = lead.post(f"/p/alpha/anchor-sets/{gold.pk}/known-set", sent)
+    assert (answer.status_code, says in answer.content.decode().replace("&#x27;", "'"), Job.objects.exists()) == (
+        422,
+        True,
+        False,
+    )
+
+
+def test_known_set_of_which_the_project_has_nothing_is_refused_on_the_page_of_its_job(
+    lead: Client, gold: AnchorSet
+) -> None:
+    file = b"".join(set_bytes(gold, "jsonl"))
+    gamma = project_ensure(name="gamma", now=NOW)
+    other = client_of(member_add(project=gamma, username="lou", role=Role.LEAD))
+    other.post("/p/gamma/anchor-sets", {"file": SimpleUploadedFile("gold.jsonl", file)})
+    run(Job.objects.get())
+    there = AnchorSet.objects.get(project=gamma)
+    assert lead.post(f"/p/alpha/anchor-sets/{there.pk}/known-set").status_code == 404
+    other.post(f"/p/gamma/anchor-sets/{there.pk}/known-set", {"name": "x", "purpose": "practice"})
+    job = run(Job.objects.latest("pk"))
+    page = other.get(f"/p/gamma/jobs/{job.pk}").content.decode()
+    assert (job.state, KnownAnswer.objects.exists()) == (JobState.REFUSED, False)
+    assert "the project has the content of none of the anchors" in page
+    assert "No set was made, and none was added to." in page
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
