@@ -144,6 +144,8 @@ API: dict[str, tuple[set[Role], set[str], set[str]]] = {
     "audits-api:diagnoses": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:verdict": (LEADING, {"audits:read"}, {"audits:write"}),
     "audits-api:sign-offs": (LEADING, {"audits:read"}, {"decide"}),
+    "audits-api:retention": (OWNING, {"decide"}, {"decide"}),
+    "audits-api:known-set": (LEADING, {"audits:read"}, {"audits:write"}),
     "audits-api:inventory": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:holdout": (LEADING, {"audits:read"}, {"decide"}),
     "audits-api:labels": (LEADING, {"audits:read"}, {"intake"}),

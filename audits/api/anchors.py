@@ -24,11 +24,12 @@ from audits.api.jobs import ACCEPTED, accepted
 from audits.api.shapes import JobAnswer
 from audits.exports.anchorfiles import CARDS, SET_FORMATS, SET_TYPES, card_text, set_bytes
 from audits.models import AnchorSet
+from audits.services.anchoring import PURPOSES, known_set_ask
 from audits.services.anchorsets import LONGEST_LICENCE, LONGEST_NAME, anchor_set_ask
 from audits.services.uploads import anchors_ask, too_large
 from core.api.once import once
 from core.api.pages import Pages
-from core.api.shapes import Given, shape, texts
+from core.api.shapes import Given, one_of, shape, texts
 from core.errors import Problem
 from core.models import Scope
 
@@ -181,6 +182,26 @@ class AnchorCard(OneSet):
             raise Http404
         named = _named(one, f"card.{kind}")
         return HttpResponse(card_text(one, kind), content_type=SET_TYPES[kind], headers=named)
+
+
+class KnownSetGiven(Given):
+    name = texts(LONGEST_NAME, help_text="a new one, or that of a set to add to")
+    purpose = one_of(PURPOSES, help_text="to practise on, or to hide in audits")
+
+
+class KnownSets(OneSet):
+    @extend_schema(
+        operation_id="known_set_make",
+        summary="Make a practice set, or hidden anchors, of the anchors whose content the project has",
+        description="Answers at once with a job, whose `outcome` says how many cases it came to.",
+        request=KnownSetGiven,
+        responses={ACCEPTED: shape(JobAnswer)},
+        examples=[OpenApiExample("to practise on", {"name": "first", "purpose": "practice"}, request_only=True)],
+    )
+    @once
+    def post(self, request: Request, anchors: int) -> Response:
+        one, asked = self.found(anchors), self.given(KnownSetGiven, request)
+        return accepted(known_set_ask(anchor_set=one, **asked, actor=self.author, now=timezone.now()))
 
 
 class MakeGiven(Given):

@@ -40,6 +40,7 @@ def example_job(**changes: Any) -> dict[str, Any]:
         "done": 4194304,
         "expected": 9000000,
         "problems": [],
+        "outcome": "",
         "asked_by": "pipeline: nightly",
         "asked_at": "2026-11-30T02:00:00Z",
         "ended_at": None,

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from django.http import FileResponse, Http404
+from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +18,7 @@ from rest_framework.response import Response
 
 from audits.api.base import NAME, AuditView, example_job
 from audits.api.shapes import JobAnswer
+from audits.exports.tables import CONTENT_TYPES
 from audits.models import Job, JobKind, JobState
 from audits.services.uploads import (
     intake_ask,
@@ -33,6 +34,7 @@ from core.api.pages import Pages
 from core.api.shapes import Given, shape
 from core.errors import Problem
 from core.models import Scope
+from core.sending import file_answer
 
 ACCEPTED = 202
 
@@ -160,7 +162,7 @@ class JobRefused(JobView):
         path = refused_path(self.job(number))
         if not path.is_file():
             raise Http404
-        return FileResponse(path.open("rb"), as_attachment=True, filename="refused.csv", content_type="text/csv")
+        return file_answer(path, name="refused.csv", content_type=CONTENT_TYPES["csv"])
 
 
 class Packets(AuditView):
@@ -194,6 +196,4 @@ class JobPacket(JobView):
         path = packet_path(job)
         if job.audit is None or not path.is_file():
             raise Http404
-        return FileResponse(
-            path.open("rb"), as_attachment=True, filename=packet_name(job), content_type="application/zip"
-        )
+        return file_answer(path, name=packet_name(job), content_type="application/zip")

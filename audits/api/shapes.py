@@ -58,8 +58,8 @@ class AuditAnswer:
 @dataclass(frozen=True)
 class JobAnswer:
     """Work that a worker does. `state`: waiting, running, done, refused (`problems` says why), broken or cancelled.
-    `done` of `expected` rows, or bytes, is how far it is; `refused_rows` and `packet`: a list of rows left out, and the
-    packet, can be fetched."""
+    `done` of `expected` rows, or bytes, is how far it is; `outcome` says what came of it, where nothing else does;
+    `refused_rows` and `packet`: a list of rows left out, and the packet, can be fetched."""
 
     number: int
     kind: str
@@ -69,6 +69,7 @@ class JobAnswer:
     done: int | None
     expected: int | None
     problems: list[dict[str, Any]]
+    outcome: str
     asked_by: str
     asked_at: datetime
     ended_at: datetime | None
@@ -87,6 +88,7 @@ class JobAnswer:
             done=job.done,
             expected=job.expected,
             problems=job.problems,
+            outcome=job.outcome,
             asked_by=job.actor.pseudonym,
             asked_at=job.asked_at,
             ended_at=job.ended_at,

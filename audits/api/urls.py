@@ -1,6 +1,6 @@
 from django.urls import path
 
-from audits.api import anchors, audits, decisions, exports, jobs
+from audits.api import anchors, audits, decisions, exports, jobs, retention
 
 app_name = "audits-api"
 
@@ -15,9 +15,11 @@ urlpatterns = [
     path("jobs/<int:number>/packet.zip", jobs.JobPacket.as_view(), name="job-packet"),
     path("anchor-sets", anchors.AnchorSets.as_view(), name="anchor-sets"),
     path("anchor-sets/<int:anchors>", anchors.OneAnchorSet.as_view(), name="anchor-set"),
+    path("anchor-sets/<int:anchors>/known-set", anchors.KnownSets.as_view(), name="known-set"),
     path("anchor-sets/<int:anchors>/anchors.<str:kind>", anchors.AnchorFile.as_view(), name="anchor-file"),
     path("anchor-sets/<int:anchors>/card.<str:kind>", anchors.AnchorCard.as_view(), name="anchor-card"),
     path("calibration", audits.CalibrationView.as_view(), name="calibration"),
+    path("retention", retention.RetentionView.as_view(), name="retention"),
     path("audits", audits.Audits.as_view(), name="audits"),
     path("audits/<path:name>/manifest", audits.Manifest.as_view(), name="manifest"),
     path("audits/<path:name>/integrity", audits.Integrity.as_view(), name="integrity"),

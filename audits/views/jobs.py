@@ -1,21 +1,18 @@
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from audits.exports.tables import CONTENT_TYPES
 from audits.models import Job, JobState
 from audits.pages import job_context
 from audits.services.uploads import intake_cancel, packet_name, packet_path, refused_path
 from audits.views.access import for_leads
-from audits.views.exports import saved_as
 from core.access import ProjectRequest
 from core.errors import Refused
-
-PIECE = 1 << 16  # bytes
+from core.sending import file_answer
 
 
 @for_leads
@@ -55,8 +52,7 @@ def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     path = refused_path(_job(request, number))
     if not path.is_file():
         raise Http404
-    answer = StreamingHttpResponse(_pieces(path), content_type="text/csv; charset=utf-8")
-    return saved_as(answer, "refused.csv")
+    return file_answer(path, name="refused.csv", content_type=CONTENT_TYPES["csv"])
 
 
 @for_leads
@@ -67,15 +63,7 @@ def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     path = packet_path(job)
     if job.audit is None or not path.is_file():
         raise Http404
-    answer = StreamingHttpResponse(_pieces(path), content_type="application/zip")
-    answer["Content-Length"] = path.stat().st_size
-    return saved_as(answer, packet_name(job))
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece
+    return file_answer(path, name=packet_name(job), content_type="application/zip")
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from adjudication.models import Queue
 from audits.models import AnchorSet, Audit, Job
 from audits.services.working import job_run
 from core.models import Project, Scope
@@ -54,6 +55,13 @@ def test_set_is_made_listed_fetched_and_taken_in_unchanged_elsewhere(audit: Audi
     assert whole["anchor_set"] == listed
     assert whole["card"] == json.loads(made.card_text)
     assert whole["monitored"]["anchors"] == 2
+
+    asked = {"name": "first", "purpose": "practice"}
+    job = done(client.post(f"{here}/anchor-sets/{made.pk}/known-set", asked, content_type="application/json"))
+    assert client.get(f"{here}/jobs/{job.pk}").json()["outcome"] == (
+        "first: 2 cases added from anchor set gold version 1, 0 there already."
+    )
+    assert Queue.objects.get(name="first").purpose == "practice"
 
     files = {kind: client.get(f"{here}/anchor-sets/{made.pk}/{kind}") for kind in ("anchors.jsonl", "card.json")}
     sent = {name: SimpleUploadedFile(f"gold.{name}", answer.getvalue()) for name, answer in files.items()}

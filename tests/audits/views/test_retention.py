@@ -1,12 +1,18 @@
 """An owner sees what would go, then lets it go: by a worker, with a log."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from adjudication.services.retention import TEXTS_DROPPED
+from audits.api.shapes import JobAnswer
 from audits.models import Audit, Job, JobState
 from audits.services.working import job_run
 from core.models import Event, Project
+from core.services import operator_of
+from core.tokens import person_token_make
 from judges.models import Blob
 from tests.audits.views.conftest import NOW, People, client_of
 
@@ -61,3 +67,24 @@ def test_owner_sees_what_would_go_before_anything_goes(owner: Client, registered
 def test_day_that_is_none_is_refused_in_words(owner: Client, project: Project) -> None:
     answer = owner.post(HERE, {"before": "soon", "do": "look"})
     assert (answer.status_code, "before: no day" in answer.content.decode(), Job.objects.exists()) == (422, True, False)
+
+
+def test_program_sees_and_drops_by_the_api_with_its_owners_token(registered: Audit, people: People) -> None:
+    owner, now = people["owner"], timezone.now()
+    key = person_token_make(author=owner, scopes=["decide"], days=1, actor=operator_of(registered.project), now=now)[1]
+    program, here = Client(headers={"Authorization": f"Bearer {key}"}), "/api/v1/projects/alpha"
+    there = Blob.objects.count()
+
+    def asked(**given: object) -> tuple[int, dict[str, Any]]:
+        answer = program.post(f"{here}/retention", {"before": ALL, **given}, content_type="application/json")
+        if answer.status_code != 202:
+            return answer.status_code, answer.json()
+        job_run(job=answer.json()["number"], clock=lambda: NOW)
+        return 202, JobAnswer.of(Job.objects.latest("pk")).__dict__
+
+    assert asked(drop=True)[0] == 409
+    assert asked()[1]["outcome"].startswith(f"{there:,} texts (")
+    assert asked(drop=True)[1]["state"] == "refused"
+    assert (asked(drop=True, despite_undecided=True)[1]["state"], Blob.objects.count()) == ("done", 0)
+    (row,) = program.get(f"{here}/retention").json()["results"]
+    assert (row["by"], row["texts"], row["before"][:10]) == ("owner-1", there, ALL)
