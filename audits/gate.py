@@ -3,7 +3,7 @@
 There is no tolerance of our own: a manifest without a gate has none, and no rule is met before its evidence is there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -41,6 +41,11 @@ class RuleFinding:
     @property
     def words(self) -> str:
         return self.rule if self.value is None else f"{self.rule} {self.value:g}"
+
+
+def gate_is_met(gate: Sequence[RuleFinding]) -> bool:
+    """Every rule, and there is one: where nobody stated any, nothing says yes."""
+    return bool(gate) and all(one.met for one in gate)
 
 
 @dataclass(frozen=True)

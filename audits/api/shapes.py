@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from audits.exports.wording import official_words
-from audits.gate import RuleFinding
+from audits.gate import RuleFinding, gate_is_met
 from audits.models import Audit, Job, Look, Registration
 from audits.overview import Standing
 from audits.plans import sizing_of
@@ -252,9 +252,8 @@ class VerdictAnswer:
         gate = gate_now(audit)
         signed = [SignOffAnswer(**one) for one in sign_off_dicts(audit)]
         official = official_words(official_change(audit))
-        met = bool(gate) and all(one.met for one in gate)
-        inventory = InventoryAnswer(**inventory_dict(audit))
-        return cls(met, gate, signed, len(signed), official, unapproved_changes(audit).count(), inventory)
+        inventory, unapproved = InventoryAnswer(**inventory_dict(audit)), unapproved_changes(audit).count()
+        return cls(gate_is_met(gate), gate, signed, len(signed), official, unapproved, inventory)
 
 
 @dataclass(frozen=True)

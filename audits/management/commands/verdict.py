@@ -1,13 +1,13 @@
 """Hold an audit to the cutover gate of its manifest, rule by rule with its evidence, and show what was signed.
 
-Exits 1 while a rule is not met.
+Exits 1 while a rule is not met, and where there is none.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from audits.exports.wording import official_words
-from audits.gate import NO_GATE
+from audits.gate import NO_GATE, gate_is_met
 from audits.management.base import AuditCommand
 from audits.models import Audit
 from audits.verdicts import gate_dicts, gate_now, official_change, sign_off_dicts
@@ -25,7 +25,7 @@ class Command(AuditCommand):
             rules = [f"{one.words}: {one.state}. {one.evidence}" for one in gate] or [NO_GATE]
             return [*rules, *(_signed(one) for one in signed), official]
 
-        return result, lines, all(one.met for one in gate)
+        return result, lines, gate_is_met(gate)
 
 
 def _signed(one: dict[str, Any]) -> str:
