@@ -34,7 +34,6 @@ from judges.models import (
 )
 from judges.models.loads import Loaded, LoadState
 from judges.progress import Progress, silent
-from judges.services.rows import tables_measure
 from judges.services.texts import IncomingTexts
 
 CHUNK = 2000
@@ -122,10 +121,6 @@ class Load:
         if len(self.texts):
             for _ in progress("storing texts", self.texts.store(), len(self.texts)):
                 pass
-
-    def measure(self) -> None:
-        """Before many of the rows that were written are looked up."""
-        tables_measure(Case, Artifact, Judgment, Reading)
 
     def complete(self) -> None:
         """Make everything visible at once, and unalterable. Part of the caller's transaction, if it has one."""

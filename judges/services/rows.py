@@ -43,9 +43,11 @@ def rows_write(
 
 
 def tables_measure(*written: type[models.Model]) -> None:
-    """Let PostgreSQL look at tables that were written just now: until it did, it plans as if they were empty."""
+    """Let PostgreSQL look at tables that were written just now: until it did, it plans as if they were empty. With a
+    tenth of its usual sample, 3,000 rows, so that it takes no longer the more there are."""
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL default_statistics_target = 10")
             cursor.execute(f"ANALYZE {', '.join(model._meta.db_table for model in written)}")
 
 
