@@ -31,7 +31,7 @@ from judges.intake.problems import FurtherProblems, Problems
 from judges.intake.rows import CaseIndex, CaseRow, LabelRow, Tally
 from judges.intake.specs import SIDES, SideName, SideSpec, Source
 from judges.intake.streams import Meter
-from judges.models import CaseSet, Comparison, Reader, Run, SystemVersion
+from judges.models import Artifact, Case, CaseSet, Comparison, Judgment, Reader, Reading, Run, SystemVersion
 from judges.progress import Progress, silent
 from judges.recorded import Intake as IntakeReport
 from judges.services.cases import artifacts_load, case_set_load
@@ -45,6 +45,7 @@ from judges.services.publishing import (
     rubric_conflict,
     rubric_publish,
 )
+from judges.services.rows import tables_measure
 from judges.services.runs import run_load
 from judges.summaries import summary_of
 
@@ -142,7 +143,7 @@ class _Intake:
             problems.raise_if_any()
         # Artifacts first, wherever they stand: a judgment is of an artifact.
         systems = self._artifacts(case_set)
-        self.load.measure()
+        tables_measure(Case, Artifact)
         whole = problems.total == published
         sides = {
             side: self._run(self.manifest.sides[side], self.manifest.source_of(side), systems, whole) for side in SIDES
@@ -156,7 +157,7 @@ class _Intake:
                 pass
         problems.raise_if_any()
         self.load.store_texts(self.progress)
-        self.load.measure()
+        tables_measure(Judgment, Reading)
         return self._comparison(sides), further
 
     def _publish(self) -> None:

@@ -55,6 +55,7 @@ SELECT judged.case_id, artifact.id, artifact.output_hash, artifact.evidence_hash
 FROM judges_case judged JOIN judges_artifact artifact ON artifact.case_id = judged.id
 WHERE judged.case_id {keys} AND judged.case_set_id = %s AND artifact.system_version_id = %s
 """
+PK = 1  # in its rows
 Read = tuple[str, str, str, str | None]
 REMEMBERED_LABELS, LONG_LABEL = 1000, 200
 # As they are stored: a million rows are too many for members of an enumeration.
@@ -136,8 +137,8 @@ def _judgments_written(
                 if stated[CACHE] not in CACHE_STATES:
                     load.problems.add(_unknown_cache_state(row, file))
                 cache = row.provenance.get("cache", "")
-                mark = provenance_mark(artifact, seen=stated[SEEN], cache=cache, repackaged=repackaged)
-            judgments.append((run_pk, artifact.pk, *stated, mark))
+                mark = provenance_mark(Shown(*artifact), seen=stated[SEEN], cache=cache, repackaged=repackaged)
+            judgments.append((run_pk, artifact[PK], *stated, mark))
             if read is not None:
                 readings.append(read(row.label, row.raw, mark))
 
@@ -220,9 +221,9 @@ def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, 
     return UNVERIFIED if cache == CacheState.CACHED else LEGACY
 
 
-def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
-    rows = found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)
-    return {row[0]: Shown._make(row) for row in rows}
+def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, tuple[Any, ...]]:
+    """By case id, what makes a `Shown`: of nearly all only the key is asked."""
+    return {row[0]: row for row in found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)}
 
 
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:

@@ -169,6 +169,5 @@ def _packed(content: bytes) -> bytes:
     length = len(content)
     if length >= WORTH_COMPRESSING:
         return zlib.compress(content, 1)
-    return (
-        STORED_BLOCK.pack(b"\x78\x01\x01", length, length ^ 0xFFFF) + content + zlib.adler32(content).to_bytes(4, "big")
-    )
+    header = STORED_BLOCK.pack(b"\x78\x01\x01", length, length ^ 0xFFFF)
+    return b"".join((header, content, zlib.adler32(content).to_bytes(4, "big")))

@@ -1,5 +1,6 @@
 """Loads: the same again adds nothing, other content is refused by both hashes, a failed load leaves nothing."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from core.errors import InputError, Refused
+from core.errors import InputError, Problem, Refused
 from core.models import Project
 from judges.intake.rows import CaseRow
 from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Run, SystemVersion
@@ -269,6 +270,27 @@ def test_every_row_is_written_once_however_many_go_into_a_statement(project: Pro
     assert counts.created == number
     assert list(case_set.cases.order_by("pk").values_list("case_id", flat=True)) == ids
     assert Blob.objects.count() == number  # each has a question of its own
+
+
+def test_case_with_an_odd_id_is_found_again_by_it(project: Project) -> None:
+    ids = ['a "quoted" one', "a \\ backslash", "{a, b}", "it's", "שלום", "🙂", "100%"]
+    case_set = factories.load_cases(project, [case_row(case_id, n) for n, case_id in enumerate(ids, 1)])
+    system = factories.load_artifacts(case_set)
+    assert sorted(system.artifacts.values_list("case__case_id", flat=True)) == sorted(ids)
+
+
+def test_search_for_cycles_is_as_before_after_a_load_that_failed(project: Project) -> None:
+    usual, during = gc.get_threshold(), []
+
+    def rows() -> Iterator[CaseRow]:
+        yield CASES[0]
+        during.append(gc.get_threshold())
+        raise Refused(Problem("no more"))
+
+    with pytest.raises(Refused, match="no more"):
+        _cases(project, rows())
+    assert during == [(loads.SELDOM, *usual[1:])]
+    assert gc.get_threshold() == usual
 
 
 def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:
