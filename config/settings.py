@@ -180,28 +180,27 @@ WEBHOOK_NETWORKS = env.networks("TERTIUM_WEBHOOK_NETWORKS", "" if PRODUCTION els
 # Requests to the API that one token, or one person, may make in a minute.
 API_PER_MINUTE = env.whole_number("TERTIUM_API_PER_MINUTE", 600)
 
-# Role -> the pages that it begins with, in order: (what the link says, the route's name).
-NAVIGATION: dict[str, list[tuple[str, str]]] = {
-    "reviewer": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "adjudicator": [("My work", "adjudication:work"), ("Review", "adjudication:review")],
-    "lead": [
-        ("Audits", "audits:list"),
-        ("New audit", "audits:new"),
-        ("Anchors", "audits:anchor-sets"),
-        ("Calibration", "audits:calibration"),
-        ("Webhooks", "webhooks"),
-    ],
-    "owner": [
-        ("Audits", "audits:list"),
-        ("New audit", "audits:new"),
-        ("Anchors", "audits:anchor-sets"),
-        ("Calibration", "audits:calibration"),
-        ("Reason codes", "adjudication:reason-codes"),
-        ("Retention", "audits:retention"),
-        ("Members", "members"),
-        ("Tokens", "tokens"),
-        ("Webhooks", "webhooks"),
-    ],
+# Role -> the links on its pages, in order: what a link says, and the pages under it (what each is called, its route).
+_WORK = [("My work", [("My work", "adjudication:work")]), ("Review", [("Review", "adjudication:review")])]
+_LEADING = [
+    ("Audits", [("Audits", "audits:list")]),
+    ("New audit", [("New audit", "audits:new")]),
+    ("Anchors", [("Anchors", "audits:anchor-sets")]),
+    ("Calibration", [("Calibration", "audits:calibration")]),
+]
+_WEBHOOKS = ("Webhooks", "webhooks")
+_SETTINGS = [
+    ("Members", "members"),
+    ("Reason codes", "adjudication:reason-codes"),
+    ("Tokens", "tokens"),
+    _WEBHOOKS,
+    ("Retention", "audits:retention"),
+]
+NAVIGATION: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {
+    "reviewer": _WORK,
+    "adjudicator": _WORK,
+    "lead": [*_LEADING, ("Webhooks", [_WEBHOOKS])],
+    "owner": [*_LEADING, ("Settings", _SETTINGS)],
 }
 
 # Services that give a new project what it begins with. `core` makes projects, and never imports who knows.

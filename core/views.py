@@ -80,7 +80,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 def project_home(request: ProjectRequest) -> HttpResponse:
     """Where somebody in this role begins."""
-    links = links_of(request.project.name, request.role)
+    links, _ = links_of(request.project.name, request.role)
     return redirect(links[0].url) if links else render(request, "core/project.html")
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from core.access import ProjectRequest, access, public, refuse_undeclared, signed_in
 from core.checks import every_view_says_who_may_see_it
 from core.models import Author, Project, Role
+from core.pages import links_of
 from core.services import member_add, project_ensure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,3 +148,20 @@ def test_view_knows_project_role_and_author_after_one_query(
         answer = client.get("/p/alpha/lead")
     assert answer.content == b"alpha lead lea"
     assert answer["Cache-Control"] == "private, no-store"
+
+
+@pytest.mark.parametrize(
+    ("role", "address", "current", "beside"),
+    [
+        (Role.OWNER, "/p/p/webhooks/7", ["Settings"], ["Webhooks"]),
+        (Role.OWNER, "/p/p/audits/swap/plan", ["Audits"], []),
+        (Role.LEAD, "/p/p/webhooks/7", ["Webhooks"], []),
+    ],
+)
+def test_pages_of_settings_stand_under_one_link(
+    role: Role, address: str, current: list[str], beside: list[str]
+) -> None:
+    links, others = links_of("p", role, address)
+    assert [link.label for link in links if link.current] == current
+    assert [link.label for link in others if link.current] == beside
+    assert all(link.url.startswith("/p/p/") for link in (*links, *others))
