@@ -27,7 +27,8 @@ from tests.house import GIVEN, HOST, House, house, until
 from tests.services import Server, postgres_server
 
 REVIEWERS = 4
-CASES, AUDITED = 500, 800  # of an intake that is killed, and of the audit that people work on
+CASES, AUDITED = 500, 4000  # of an intake that is killed, and of the audit that people work on: more than they do
+PAUSE = 2.0  # seconds of a reviewer between two answers
 ACCEPTED = 20  # reviews while the broker is away
 REFUSED = 5  # requests while the database is away
 PATIENCE = 900.0  # seconds for what has to come by itself
@@ -42,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tertium-faults-") as name, postgres_server() as server:
         os.environ |= {"TERTIUM_VAR": name, "DJANGO_SETTINGS_MODULE": "config.settings"}
         os.environ |= {"DATABASE_URL": server.url, "SECRET_KEY": GIVEN["SECRET_KEY"]}
-        sessions = prepare(Path(name), REVIEWERS, 1, AUDITED)
+        sessions = prepare(Path(name), REVIEWERS, 1, AUDITED, endless=True)
         with house(Path(name), server.url) as built:
             built.start("broker", "worker", "beat", "web")
             installation = Installation(built, server, sessions)
@@ -90,7 +91,7 @@ class Installation:
         def work(person: Person) -> None:
             while not over.is_set():
                 person.review(PROJECT, words=CANARY)
-                over.wait(0.5)
+                over.wait(PAUSE)
 
         people = [self.person("reviewer", n) for n in range(REVIEWERS)]
         crowd = threading.Thread(target=at_once, args=(work, people))

@@ -106,8 +106,10 @@ def embedded(folder: Path) -> Iterator[Roots]:
         yield {"web": (port, web.pid), "worker": (0, worker)}
 
 
-def prepare(folder: Path, reviewers: int, leads: int, cases: int = CASES) -> dict[str, list[str]]:
-    """An audit of which every case is drawn, and the sessions of its people."""
+def prepare(
+    folder: Path, reviewers: int, leads: int, cases: int = CASES, endless: bool = False
+) -> dict[str, list[str]]:
+    """An audit of which every case is drawn, and the sessions of its people. `endless`: no look is its last."""
     import django
 
     django.setup()
@@ -127,6 +129,8 @@ def prepare(folder: Path, reviewers: int, leads: int, cases: int = CASES) -> dic
     now = timezone.now()
     actor = operator_at(project=PROJECT, now=now)
     manifest = synthetic_project(folder / "in", name=AUDIT, project=PROJECT, seed="1", number=cases)
+    if endless:
+        manifest.write_text(manifest.read_text().replace("policy: monitored", "policy: anytime"))
     audit = audit_open(manifest=load_manifest(manifest), actor=actor, now=now).audit
     audit_register(audit=audit, actor=actor, now=now)
     sizes = dict(audit.strata.values_list("name", "size"))
