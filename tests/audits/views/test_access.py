@@ -17,7 +17,8 @@ from tests.audits.views.conftest import NOW, People, client_of
 
 pytestmark = pytest.mark.django_db
 
-POSTED = {"register", "preview-new", "job-cancel", "packet"}
+POSTED = {"register", "preview-new", "job-cancel", "packet", "known-set", "inventory"}
+OWNERS_ALONE = {"retention"}
 
 
 def addresses(audit: Audit, people: People) -> dict[str, str]:
@@ -38,8 +39,10 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "preview": [preview_store(files=files, project=audit.project, now=NOW)],
         "job-cancel": [job.pk],
         "calibration": [],
+        "retention": [],
         "anchor-sets": [],
         "anchor-set": [anchors],
+        "known-set": [anchors],
         "anchor-file": [anchors, "parquet"],
         "anchor-card": [anchors, "md"],
         "job": [job.pk],
@@ -67,6 +70,8 @@ def test_each_role_gets_what_it_may_on_every_route(
     for route, url in addresses(watched, people).items():
         found = {name: client.get(url).status_code for name, client in clients.items()}
         wanted = {name: 405 if code == 200 and route in POSTED else code for name, code in allowed.items()}
+        if route in OWNERS_ALONE:
+            wanted["lead"] = 403
         assert found == wanted, route
 
 
