@@ -151,8 +151,8 @@ class Installation:
         return f"the intake was done once, {took:.0f} s later"
 
     def looks_caught_up(self) -> str:
-        began = time.monotonic()
-        until(lambda: asked(_looked_at_all), "a look at every settlement so far", PATIENCE)
+        began, settled = time.monotonic(), asked(_settled)
+        until(lambda: asked(_looked_at) >= settled, "a look at every settlement so far", PATIENCE)
         return f"looks had caught up {time.monotonic() - began:.0f} s later"
 
 
@@ -199,13 +199,17 @@ def _whole(job: int) -> None:
     assert Audit.objects.filter(name=done.audit.name).count() == 1
 
 
-def _looked_at_all() -> bool:
-    from audits.selectors import audit_find, last_look, settled_number
+def _settled() -> int:
+    from audits.selectors import audit_find, settled_number
 
-    audit = audit_find(AUDIT)
-    look = last_look(audit)
-    # Reviewers go on: what was settled when the question was asked is what has to be seen.
-    return look is not None and settled_number(audit) - look.watermark < 3 * REVIEWERS
+    return settled_number(audit_find(AUDIT))
+
+
+def _looked_at() -> int:
+    from audits.selectors import audit_find, last_look
+
+    look = last_look(audit_find(AUDIT))
+    return look.watermark if look else 0
 
 
 def worker(there: Installation) -> str:
