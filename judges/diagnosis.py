@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from judges.models import Artifact, CacheState, Case, Comparison, Reader, Run
 from judges.selectors import judgments_on, pairs_of
 
@@ -79,7 +81,7 @@ def diagnoses_of(comparison: Comparison, cases: Sequence[int]) -> list[PairDiagn
 def _side(run: Run, reader: Reader, cases: Sequence[int]) -> dict[int, SideDiagnosis]:
     judge = f"{run.generator.model} ({run.generator.identity[:12]}), run {run.ordinal}"
     artifacts = {one.case_id: one for one in Artifact.objects.filter(system_version=run.system_version, case__in=cases)}
-    answers = judgments_on(run, reader, cases).values(
+    answers = judgments_on(run, reader, Q(case__in=cases)).values(
         "artifact__case",
         "cache",
         "pipeline",

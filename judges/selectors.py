@@ -34,17 +34,20 @@ def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) ->
         chosen = named.filter(within=comparison.case_set_id, partition=comparison.partition, pk__in=cases)
     rows, last = chosen.order_by("pk").values_list("pk", "case_id", "version", "slices"), 0
     while page := list(rows.filter(pk__gt=last)[:PAGE]):
-        yield from _pairs(comparison, page)
+        keys = [pk for pk, *_ in page]
+        # Of all cases a range says the same as a list, and sooner.
+        those = Q(case__gte=keys[0], case__lte=keys[-1]) if cases is None else Q(case__in=keys)
+        yield from _pairs(comparison, page, those)
         if len(page) < PAGE:
             return
         last = page[-1][0]
 
 
-def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str]]]) -> Iterator[Pair]:
+def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str]]], those: Q) -> Iterator[Pair]:
+    """`those` finds the artifacts of the page's cases; whatever else it finds is left out."""
     rules = rules_of(comparison)
-    cases = [pk for pk, *_ in page]
-    old = _readings(comparison.old_run, comparison.old_reader, cases)
-    new = _readings(comparison.new_run, comparison.new_reader, cases)
+    old = _readings(comparison.old_run, comparison.old_reader, those)
+    new = _readings(comparison.new_run, comparison.new_reader, those)
     for pk, case_id, version, slices in page:
         old_side, old_output, old_evidence = old.get(pk, (None, "", ""))
         new_side, new_output, new_evidence = new.get(pk, (None, "", ""))
@@ -84,15 +87,15 @@ def reads_of(run: Run, reader: Reader, partition: str) -> dict[int, ReadOf]:
     }
 
 
-def judgments_on(run: Run, reader: Reader, cases: Sequence[int]) -> QuerySet[Judgment]:
-    """A run's judgments of these cases that the reader has read. By a list of their artifacts: joined to the cases, a
+def judgments_on(run: Run, reader: Reader, those: Q) -> QuerySet[Judgment]:
+    """A run's judgments of those artifacts that the reader has read. By a list of them: joined to the cases, a
     database may begin at the run or the reader and go through everything there is of either."""
-    artifacts = Artifact.objects.filter(system_version=run.system_version_id, case__in=cases)
+    artifacts = Artifact.objects.filter(those, system_version=run.system_version_id)
     return Judgment.objects.filter(run=run, artifact__in=artifacts.values("pk"), readings__reader=reader)
 
 
-def _readings(run: Run, reader: Reader, cases: list[int]) -> SideReadings:
-    rows = judgments_on(run, reader, cases).values_list(
+def _readings(run: Run, reader: Reader, those: Q) -> SideReadings:
+    rows = judgments_on(run, reader, those).values_list(
         "artifact__case_id",
         "readings__state",
         "readings__verdict",

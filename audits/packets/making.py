@@ -182,14 +182,14 @@ def _cases(comparison: Comparison) -> Iterator[CaseLine]:
     )
     old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
     for chunk in batches(cases, CHUNK):
-        hashes = _hashes([case[0] for case in chunk], {old, new})
+        hashes = _hashes((chunk[0][0], chunk[-1][0]), {old, new})
         for pk, case_id, version, input_hash, partition, cluster, slices in chunk:
             sides = [*hashes.get((pk, old), ("", "")), *hashes.get((pk, new), ("", ""))]
             yield CaseLine(case_id, version, input_hash, partition, cluster, canonical_json(slices), *sides)
 
 
-def _hashes(cases: list[int], systems: set[int]) -> dict[tuple[int, int], tuple[str, str]]:
-    rows = Artifact.objects.filter(case__in=cases, system_version__in=systems)
+def _hashes(cases: tuple[int, int], systems: set[int]) -> dict[tuple[int, int], tuple[str, str]]:
+    rows = Artifact.objects.filter(case__gte=cases[0], case__lte=cases[1], system_version__in=systems)
     return {
         (case, system): (output, evidence)
         for case, system, output, evidence in rows.values_list("case", "system_version", "output_hash", "evidence_hash")
