@@ -299,7 +299,7 @@ def test_lead_s_page_shows_sets_people_and_disputes(project: Project, settled: A
     page = page_of(project, Role.OWNER)
     for words in (
         "to be finished before cases of <bdi>swap-1</bdi> are served",
-        '<bdi>p-ann</bdi></th><td class="number">3 of 3</td><td class="number">3</td><td class="number">100 %</td>',
+        '<bdi>p-ann</bdi></th><td class="number">3 of 3</td><td class="number">3</td><td class="number">100.0 %</td>',
         "Reviewers: answers as on record, in all and by month (UTC); limits: Wilson, 95 % level",
     ):
         assert words in page

@@ -110,7 +110,7 @@ def test_pages_show_integrity_by_slice_and_run_and_then_every_share(audit: Audit
     assert "new run 3 repeat, some cases only 1 1 0 0 0" in integrity
     transitions = _text(lead.get("/p/alpha/audits/swap-1/transitions"))
     assert "risk Eligible pairs Changed Share pass → fail" in transitions
-    assert "high 12 12 100 % 12 low 85 8 9.4 % 8" in transitions
+    assert "high 12 12 100.0 % 12 low 85 8 9.4 % 8" in transitions
     for words in WORDS:
         assert words in transitions
     assert "new judge, run again run 1, run 2 97 4 4.1 %" in transitions

@@ -75,7 +75,7 @@ def test_reviewer_and_adjudicator_find_what_waits_for_them_under_my_work(registe
         role: " ".join(client_of(people[role]).get("/p/alpha/work").content.decode().split())
         for role in ("reviewer", "adjudicator")
     }
-    slots = registered.queue.slots.filter(state="open").count()
-    assert f"<strong>{slots}</strong> to review" in pages["reviewer"]
+    cases = registered.queue.items.filter(slots__state="open").distinct().count()
+    assert f"<strong>{cases}</strong> to review" in pages["reviewer"]
     assert "to settle" not in pages["reviewer"]
     assert "<strong>0</strong> to settle" in pages["adjudicator"]
