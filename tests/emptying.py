@@ -32,6 +32,8 @@ def _from_copy(connection: BaseDatabaseWrapper) -> Restore:
 
 def _by_deleting(connection: BaseDatabaseWrapper) -> Restore:
     """The role `replica` fires no trigger: neither those that refuse a deletion nor those of foreign keys."""
+    from core.records import install_triggers, missing_triggers  # models, which need Django's registry
+
     kept = set(_filled(connection))
 
     def restore(_: TransactionTestCase) -> None:
@@ -39,6 +41,8 @@ def _by_deleting(connection: BaseDatabaseWrapper) -> Restore:
         deletions = "".join(f'DELETE FROM "{table}";' for table in used)
         with connection.cursor() as cursor:
             cursor.execute(f"BEGIN; SET LOCAL session_replication_role = replica; {deletions} COMMIT")
+        if missing_triggers(connection):  # which a test had taken away
+            install_triggers(connection)
 
     return restore
 

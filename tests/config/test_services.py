@@ -26,6 +26,7 @@ def test_append_only_tables_are_empty_and_guarded_before_each_transactional_test
     project = Project.objects.create(name="p", created_at=NOW)
     actor = Author.objects.create(project=project, pseudonym="a", kind="operator")
     Event.objects.create(project=project, name="left behind", actor=actor, at=NOW, payload={"run": run})
+    records.remove_triggers(connection)
 
 
 def _add_groups(number: int) -> None:
