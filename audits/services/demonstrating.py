@@ -1,6 +1,7 @@
 """A project to look around in: registered and begun by simulated people, the rest of it left to real ones."""
 
 import secrets
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,8 +9,9 @@ from pathlib import Path
 from django.utils import timezone
 
 from audits.manifest import load_manifest
+from audits.services.looks import looks_bring_up_to_date
 from audits.services.opening import audit_open
-from audits.services.playing import simulated_people
+from audits.services.playing import ANSWERS_BETWEEN_LOOKS, simulated_people
 from audits.services.registering import audit_register
 from audits.services.simulating import reviews_simulate
 from audits.synthetic import synthetic_cases, synthetic_project
@@ -57,9 +59,13 @@ def demonstration_make(*, folder: Path, now: datetime) -> list[Account]:
     def truth(artifact: Artifact) -> str:
         return truths[artifact.case.case_id]
 
-    people = simulated_people(audit.project)
+    def look(done: Counter[str]) -> None:
+        if done.total() % ANSWERS_BETWEEN_LOOKS == 0:
+            looks_bring_up_to_date(audit=audit, clock=timezone.now)
+
+    people, usual = simulated_people(audit.project), {"truth": truth, "seed": SEED, "clock": timezone.now}
     for present, answers in ((people, ANSWERED_BEFORE), (people[:-1], LEFT_UNSETTLED)):
-        reviews_simulate(queue=audit.queue, people=present, truth=truth, seed=SEED, clock=timezone.now, at_most=answers)
+        reviews_simulate(queue=audit.queue, people=present, at_most=answers, after_each=look, **usual)
     # They leave: otherwise what real people pass on would wait for them.
     for person in people:
         member_remove(author=person.author)

@@ -15,6 +15,8 @@ from core.services import member_add
 from judges.models import Artifact
 
 PROJECT = "demo"
+# Simulated people are quicker than any worker, which would find everything answered at once.
+ANSWERS_BETWEEN_LOOKS = 10
 LOOKS_WITHIN = 30.0  # seconds
 
 

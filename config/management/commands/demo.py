@@ -25,7 +25,7 @@ from audits.plans import target_half_width
 from audits.progress import progress_of
 from audits.selectors import last_look, looks_of
 from audits.services.opening import audit_open
-from audits.services.playing import PROJECT, audit_play, looks_await, next_audit_name
+from audits.services.playing import ANSWERS_BETWEEN_LOOKS, PROJECT, audit_play, looks_await, next_audit_name
 from audits.services.registering import audit_register
 from audits.synthetic import synthetic_project
 from config import env
@@ -36,7 +36,6 @@ from core.services import operator_at, operator_of
 from judges.summaries import summary_of
 
 SEED = "2026"
-ANSWERS_BETWEEN_LOOKS = 10  # simulated people are quicker than any worker, which would find everything answered at once
 
 
 class Command(Base):
