@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 View = Callable[..., HttpResponse]
 UNDECLARED = "core.E001"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+LEADING = (Role.LEAD, Role.OWNER)
 
 
 class ProjectRequest(HttpRequest):
@@ -106,6 +107,9 @@ def access(*roles: Role) -> Callable[[View], View]:
         return guarded
 
     return declare
+
+
+for_leads = access(*LEADING)
 
 
 def undeclared(patterns: Iterable[URLPattern | URLResolver], before: str = "") -> Iterator[str]:

@@ -5,11 +5,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.access import ProjectRequest, access
+from core.access import ProjectRequest, for_leads
 from core.delivering import GIVE_UP_AFTER
 from core.errors import InputError, Problem
 from core.forms import WebhookForm
-from core.models import Role, WebhookEndpoint
+from core.models import WebhookEndpoint
 from core.webhooks import (
     deliveries_of,
     delivery_send_again,
@@ -21,8 +21,6 @@ from core.webhooks import (
 
 SHOWN = 50
 BAD_INPUT = InputError.status
-
-for_leads = access(Role.LEAD, Role.OWNER)
 
 
 @for_leads

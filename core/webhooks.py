@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from core.access import require_role
+from core.access import LEADING, require_role
 from core.errors import InputError, Problem, Refused
 from core.events import event_record, wake
 from core.models import (
@@ -19,7 +19,6 @@ from core.models import (
     AuthorKind,
     DeliveryState,
     Project,
-    Role,
     WebhookAttempt,
     WebhookDelivery,
     WebhookEndpoint,
@@ -153,16 +152,16 @@ def secrets_in_force(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
     return [secret_of(one) for one in [endpoint.secret_id, *([endpoint.old_secret_id] if old else [])]]
 
 
-def webhooks_of(project: Project) -> QuerySet[WebhookEndpoint]:
-    """The latest first."""
-    return WebhookEndpoint.objects.filter(project=project).select_related("made_by").order_by("-pk")
-
-
 def webhooks_counted(project: Project) -> QuerySet[WebhookEndpoint]:
-    """The same, each with how many of its messages are `waiting` and `given_up`."""
-    return webhooks_of(project).annotate(
-        waiting=Count("deliveries", filter=Q(deliveries__state=DeliveryState.WAITING)),
-        given_up=Count("deliveries", filter=Q(deliveries__state=DeliveryState.GIVEN_UP)),
+    """The latest first, each with how many of its messages are `waiting` and `given_up`."""
+    return (
+        WebhookEndpoint.objects.filter(project=project)
+        .select_related("made_by")
+        .order_by("-pk")
+        .annotate(
+            waiting=Count("deliveries", filter=Q(deliveries__state=DeliveryState.WAITING)),
+            given_up=Count("deliveries", filter=Q(deliveries__state=DeliveryState.GIVEN_UP)),
+        )
     )
 
 
@@ -199,4 +198,4 @@ def _told(endpoint: WebhookEndpoint) -> dict[str, Any]:
 
 def _require_leading(actor: Author) -> None:
     if actor.kind != AuthorKind.OPERATOR:
-        require_role(actor, Role.LEAD, Role.OWNER)
+        require_role(actor, *LEADING)

@@ -9,9 +9,9 @@ from django.db.models import Max
 from adjudication.models import Item, ItemState, Lease, Slot, SlotKind, SlotState
 from adjudication.services.settlements import slot_add
 from adjudication.states import item_move, slot_move
-from core.access import require_role
+from core.access import LEADING, require_role
 from core.events import event_record
-from core.models import Author, Role
+from core.models import Author
 
 
 @transaction.atomic
@@ -21,7 +21,7 @@ def skips_lift(*, items: Iterable[int], actor: Author, now: datetime) -> int:
     Who had passed them on, when and why goes into the log. What everybody had passed on leaves the adjudicator, unless
     that person has it in hand or has decided.
     """
-    require_role(actor, Role.LEAD, Role.OWNER)
+    require_role(actor, *LEADING)
     locked = Item.objects.select_for_update(no_key=True, of=("self",)).exclude(state=ItemState.SETTLED)
     found = list(locked.filter(pk__in=list(items), queue__project=actor.project_id, skips__isnull=False).order_by("pk"))
     for item in {item.pk: item for item in found}.values():

@@ -9,13 +9,12 @@ from django.views.decorators.http import require_http_methods
 from adjudication.selectors import skips_open
 from adjudication.services.skips import skips_lift
 from adjudication.skipped import SkipTold
-from core.access import ProjectRequest, access
-from core.models import Role
+from core.access import ProjectRequest, for_leads
 
 PAGE = 50
 
 
-@access(Role.LEAD, Role.OWNER)
+@for_leads
 @require_http_methods(["GET", "POST"])
 def skipped(request: ProjectRequest) -> HttpResponse:
     """Who passed on what and why; and serving it to them again, one case or many."""

@@ -8,7 +8,6 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -32,6 +31,7 @@ from core.api.pages import Pages
 from core.api.shapes import Given, one_of, shape, texts
 from core.errors import Problem
 from core.models import Scope
+from core.sending import saved_as
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,6 @@ def _types(kinds: tuple[str, ...]) -> dict[tuple[int, str], Any]:
     return {(200, SET_TYPES[kind].partition(";")[0]): binary.get(kind, OpenApiTypes.STR) for kind in kinds}
 
 
-def _named(one: AnchorSet, what: str) -> dict[str, str]:
-    return {"Content-Disposition": str(content_disposition_header(True, f"{one.name}-{one.version}.{what}"))}
-
-
 class AnchorFile(OneSet):
     reads = (Scope.EXPORTS_READ,)
 
@@ -164,7 +160,8 @@ class AnchorFile(OneSet):
         one = self.found(anchors)
         if kind not in SET_FORMATS:
             raise Http404
-        return StreamingHttpResponse(set_bytes(one, kind), content_type=SET_TYPES[kind], headers=_named(one, kind))
+        answer = StreamingHttpResponse(set_bytes(one, kind), content_type=SET_TYPES[kind])
+        return saved_as(answer, f"{one.name}-{one.version}.{kind}")
 
 
 class AnchorCard(OneSet):
@@ -180,8 +177,8 @@ class AnchorCard(OneSet):
         one = self.found(anchors)
         if kind not in CARDS:
             raise Http404
-        named = _named(one, f"card.{kind}")
-        return HttpResponse(card_text(one, kind), content_type=SET_TYPES[kind], headers=named)
+        answer = HttpResponse(card_text(one, kind), content_type=SET_TYPES[kind])
+        return saved_as(answer, f"{one.name}-{one.version}.card.{kind}")
 
 
 class KnownSetGiven(Given):

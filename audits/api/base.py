@@ -7,10 +7,10 @@ from drf_spectacular.utils import OpenApiParameter
 
 from audits.models import Audit
 from audits.overview import audit_named
+from core.access import LEADING
 from core.api.base import ApiView
-from core.models import Role, Scope
+from core.models import Scope
 
-LEADING = (Role.LEAD, Role.OWNER)
 NAME = OpenApiParameter("name", str, "path", description="an audit: the migration_id of its manifest")
 CURSOR = OpenApiParameter(
     "cursor", {"type": "string", "pattern": "^[0-9]{1,18}$"}, "query", description="what `next` held"

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -28,6 +27,7 @@ from core.api.once import once
 from core.api.shapes import Given, one_of, shape
 from core.errors import InputError, Problem
 from core.models import Scope
+from core.sending import saved_as
 
 KIND = OpenApiParameter("kind", str, "path", enum=list(CONTENT_TYPES))
 FILES = {(200, kind.partition(";")[0]): OpenApiTypes.STR for kind in CONTENT_TYPES.values()}
@@ -58,8 +58,8 @@ class Download(AuditView):
         if kind not in CONTENT_TYPES:
             raise Http404
         lines = type(self).lines(require_registered(audit), kind)
-        headers = {"Content-Disposition": str(content_disposition_header(True, f"{name}-{self.what}.{kind}"))}
-        return StreamingHttpResponse(lines, content_type=CONTENT_TYPES[kind], headers=headers)
+        answer = StreamingHttpResponse(lines, content_type=CONTENT_TYPES[kind])
+        return saved_as(answer, f"{name}-{self.what}.{kind}")
 
 
 class Anchors(Download):

@@ -159,10 +159,7 @@ class JobRefused(JobView):
         responses={(200, "text/csv"): OpenApiTypes.STR},
     )
     def get(self, request: Request, number: int) -> HttpResponseBase:
-        path = refused_path(self.job(number))
-        if not path.is_file():
-            raise Http404
-        return file_answer(path, name="refused.csv", content_type=CONTENT_TYPES["csv"])
+        return file_answer(refused_path(self.job(number)), name="refused.csv", content_type=CONTENT_TYPES["csv"])
 
 
 class Packets(AuditView):
@@ -193,7 +190,6 @@ class JobPacket(JobView):
     )
     def get(self, request: Request, number: int) -> HttpResponseBase:
         job = self.job(number)
-        path = packet_path(job)
-        if job.audit is None or not path.is_file():
+        if job.audit is None:
             raise Http404
-        return file_answer(path, name=packet_name(job), content_type="application/zip")
+        return file_answer(packet_path(job), name=packet_name(job), content_type="application/zip")

@@ -10,10 +10,10 @@ from adjudication.selectors import reasons_of
 from audits.diagnoses import cases_asking, cases_known
 from audits.models import Audit, Diagnosis, DiagnosisKind
 from audits.selectors import require_registered
-from core.access import require_role
+from core.access import LEADING, require_role
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
-from core.models import Author, Role
+from core.models import Author
 from core.texts import require_storable
 from judges.holdouts import require_open
 from judges.models import Case
@@ -27,7 +27,7 @@ def case_diagnose(
 ) -> Diagnosis:
     """From now on this is the case's diagnosis. `revision` is that of the one which the actor saw, 0 for none: of two
     who diagnose a case at once, one is told."""
-    require_role(actor, Role.LEAD, Role.OWNER)
+    require_role(actor, *LEADING)
     require_open(require_registered(audit).comparison)
     offered = {reason.code: reason for reason in reasons_of(audit.project, ReasonStage.DIAGNOSIS)}
     words = words.strip()

@@ -9,10 +9,10 @@ from audits.gate import RuleFinding
 from audits.models import Audit, Inventory, SignOff, SignOffKind
 from audits.selectors import require_registered
 from audits.verdicts import gate_dicts, gate_now, official_change, sign_offs_of, unapproved_changes
-from core.access import require_role
+from core.access import LEADING, require_role
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
-from core.models import Author, Role
+from core.models import Author
 from core.texts import require_storable
 
 LONGEST_WORDS = 2000
@@ -26,7 +26,7 @@ def audit_sign_off(
     """Sign, with one's name and words. `seen` is how many sign-offs the actor saw: of two at once, one is told.
 
     A cutover needs every rule of the gate met, or words that say why it is overridden; a rollback needs neither."""
-    require_role(actor, Role.LEAD, Role.OWNER)
+    require_role(actor, *LEADING)
     require_registered(audit)
     words, override = words.strip(), override.strip()
     for key, text in (("words", words), ("override", override)):
@@ -68,7 +68,7 @@ def inventory_state(
 ) -> Inventory:
     """Say what the cutover touches outside. `seen` is the number of the inventory that the actor saw: of two at once,
     one is told."""
-    require_role(actor, Role.LEAD, Role.OWNER)
+    require_role(actor, *LEADING)
     require_registered(audit)
     said = {"consumers": consumers.strip(), "thresholds": thresholds.strip(), "rollback": rollback.strip()}
     for key, text in said.items():

@@ -1,13 +1,10 @@
-"""Whom the audit pages let in, and how one audit is found."""
+"""How the audit pages find one audit, and their place in a list."""
 
 from django.http import Http404
 
 from audits.models import Audit
 from audits.overview import audit_named
-from core.access import ProjectRequest, access
-from core.models import Role
-
-for_leads = access(Role.LEAD, Role.OWNER)
+from core.access import ProjectRequest
 
 
 def audit_or_404(request: ProjectRequest, name: str) -> Audit:

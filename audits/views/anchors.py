@@ -10,11 +10,11 @@ from audits.models import AnchorSet
 from audits.services.anchoring import known_set_ask
 from audits.services.anchorsets import anchor_set_ask
 from audits.services.uploads import anchors_ask
-from audits.views.access import after_of, audit_or_404, for_leads
-from audits.views.exports import saved_as
+from audits.views.access import after_of, audit_or_404
 from audits.views.uploads import BAD_INPUT, TOO_LARGE, within_limit
-from core.access import ProjectRequest
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError, Problem
+from core.sending import saved_as
 
 
 def _refused(request: ProjectRequest, problem: Problem) -> HttpResponse:

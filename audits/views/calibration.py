@@ -3,8 +3,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from audits.calibration import calibration_context
-from audits.views.access import for_leads
-from core.access import ProjectRequest
+from core.access import ProjectRequest, for_leads
 
 
 @for_leads

@@ -9,8 +9,8 @@ from audits.diagnosis_pages import diagnose_context
 from audits.forms import DiagnosisForm
 from audits.overview import address
 from audits.services.diagnosing import case_diagnose
-from audits.views.access import after_of, audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import after_of, audit_or_404
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError, Problem
 from judges.models import Case
 

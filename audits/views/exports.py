@@ -1,12 +1,9 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import TypeVar
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from audits.exports.anchors import anchor_lines
@@ -15,12 +12,11 @@ from audits.exports.reviews import review_lines
 from audits.exports.tables import CONTENT_TYPES
 from audits.models import Audit, ChangeChart, LookChart
 from audits.selectors import require_registered
-from audits.views.access import audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import audit_or_404
+from core.access import ProjectRequest, for_leads
+from core.sending import saved_as
 
 REPORTS = ("html", "json")
-
-Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 
 @for_leads
@@ -58,11 +54,6 @@ def _streamed(
         raise Http404
     answer = StreamingHttpResponse(lines(audit, kind), content_type=CONTENT_TYPES[kind])
     return saved_as(answer, f"{name}-{what}.{kind}")
-
-
-def saved_as(answer: Answer, name: str) -> Answer:
-    answer["Content-Disposition"] = content_disposition_header(True, name)
-    return answer
 
 
 def _self_contained(answer: HttpResponse) -> HttpResponse:

@@ -9,8 +9,7 @@ from audits.exports.tables import CONTENT_TYPES
 from audits.models import Job, JobState
 from audits.pages import job_context
 from audits.services.uploads import intake_cancel, packet_name, packet_path, refused_path
-from audits.views.access import for_leads
-from core.access import ProjectRequest
+from core.access import ProjectRequest, for_leads
 from core.errors import Refused
 from core.sending import file_answer
 
@@ -49,10 +48,7 @@ def job_cancelled(request: ProjectRequest, number: int) -> HttpResponse:
 @require_GET
 def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     """The rows that an intake of the good ones left out."""
-    path = refused_path(_job(request, number))
-    if not path.is_file():
-        raise Http404
-    return file_answer(path, name="refused.csv", content_type=CONTENT_TYPES["csv"])
+    return file_answer(refused_path(_job(request, number)), name="refused.csv", content_type=CONTENT_TYPES["csv"])
 
 
 @for_leads
@@ -60,10 +56,9 @@ def job_refused(request: ProjectRequest, number: int) -> StreamingHttpResponse:
 def job_packet(request: ProjectRequest, number: int) -> StreamingHttpResponse:
     """The packet that a job made."""
     job = _job(request, number)
-    path = packet_path(job)
-    if job.audit is None or not path.is_file():
+    if job.audit is None:
         raise Http404
-    return file_answer(path, name=packet_name(job), content_type="application/zip")
+    return file_answer(packet_path(job), name=packet_name(job), content_type="application/zip")
 
 
 def _job(request: ProjectRequest, number: int) -> Job:

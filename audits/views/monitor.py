@@ -7,8 +7,8 @@ from audits.models import LookChart
 from audits.monitor import looks_page, monitor_context, watch_mark
 from audits.pages import audit_context
 from audits.reuse import reused_sources
-from audits.views.access import audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import audit_or_404
+from core.access import ProjectRequest, for_leads
 
 
 @for_leads

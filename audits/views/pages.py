@@ -10,8 +10,8 @@ from audits.plan_pages import extend_context, plan_context
 from audits.samples import extended_sample
 from audits.services.jobs import job_ask
 from audits.services.uploads import packet_ask
-from audits.views.access import audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import audit_or_404
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError
 
 

@@ -5,8 +5,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from audits.pages import holdout_context
 from audits.pairs import caches_context, pairs_context, readers_context
-from audits.views.access import after_of, audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import after_of, audit_or_404
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError
 from judges.services.holdouts import holdout_open
 

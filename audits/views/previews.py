@@ -9,10 +9,10 @@ from audits.manifest.previews import preview_files, preview_text
 from audits.pages import upload_context
 from audits.preview_pages import PREVIEWED_ROWS, preview_context
 from audits.services.uploads import preview_open, preview_paths, preview_store
-from audits.views.access import for_leads
 from audits.views.uploads import BAD_INPUT, upload_refused, within_limit
-from core.access import ProjectRequest
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError
+from core.sending import saved_as
 
 
 # As for an upload with a manifest: the token is checked inside, after the size.
@@ -42,8 +42,7 @@ def preview(request: ProjectRequest, token: str) -> HttpResponse:
         return render(request, "audits/preview.html", preview_context(found, token))
     text = asked_manifest(request.POST)
     if request.POST.get("do") == "download":
-        headers = {"Content-Disposition": 'attachment; filename="manifest.yaml"'}
-        return HttpResponse(text, content_type="application/yaml", headers=headers)
+        return saved_as(HttpResponse(text, content_type="application/yaml"), "manifest.yaml")
     found = preview_text(text, paths, limit=PREVIEWED_ROWS)
     if request.POST.get("do") == "open" and not found.problems:
         good_rows = "good_rows" in request.POST

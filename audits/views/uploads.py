@@ -10,8 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from audits.pages import upload_context
 from audits.services.uploads import intake_ask, too_large
-from audits.views.access import for_leads
-from core.access import ProjectRequest
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError, Problem
 
 TOO_LARGE, BAD_INPUT = 413, 422

@@ -10,8 +10,8 @@ from audits.forms import InventoryForm, SignOffForm
 from audits.models import Audit
 from audits.services.signing import audit_sign_off, inventory_state
 from audits.verdict_pages import verdict_context
-from audits.views.access import audit_or_404, for_leads
-from core.access import ProjectRequest
+from audits.views.access import audit_or_404
+from core.access import ProjectRequest, for_leads
 from core.errors import InputError, Problem
 
 

@@ -10,11 +10,12 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.access import LEADING
 from core.api.base import ApiView
 from core.api.once import once
 from core.api.pages import Pages
 from core.api.shapes import Given, one_of, shape, texts
-from core.models import Role, Scope, WebhookDelivery, WebhookEndpoint, WebhookKind
+from core.models import Scope, WebhookDelivery, WebhookEndpoint, WebhookKind
 from core.outgoing import LONGEST_URL
 from core.told import DeliveryTold, WebhookTold
 from core.webhooks import (
@@ -32,7 +33,7 @@ NOT_KEPT = "Takes no `Idempotency-Key`: an answer with a secret is stored nowher
 
 
 class WebhookView(ApiView):
-    roles = (Role.LEAD, Role.OWNER)
+    roles = LEADING
     reads = writes = (Scope.WEBHOOKS,)
 
     def endpoint(self, number: int) -> WebhookEndpoint:
