@@ -26,6 +26,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from core.errors import InputError, Problem, Refused
 from core.models import Project
+from core.references import referred_to_first
 from core.version import VERSION
 
 FORMAT = 1
@@ -100,7 +101,7 @@ def backup_restore(path: Path) -> Contents:
         for model in _models():
             # What migrate itself puts into a new database: the names of tables and rights.
             model._base_manager.all()._raw_delete(using=connection.alias)
-        for model in _models():
+        for model in referred_to_first(_models()):
             _fill(model, _lines(archive, model._meta.db_table))
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), _models()):

@@ -37,7 +37,7 @@ def refuse_unguarded() -> None:
         connections.close_all()  # a process that forks now would share the connection with its children
     if tables:
         raise ImproperlyConfigured(
-            f"({UNGUARDED}) {', '.join(tables)}: the triggers that keep these tables append-only are missing; "
+            f"({UNGUARDED}) {', '.join(tables)}: triggers that guard these tables are missing; "
             "manage.py migrate installs them, and doctor says whether they are there"
         )
 

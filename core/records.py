@@ -13,6 +13,8 @@ from django.apps import apps
 from django.db import IntegrityError, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from core.references import checked_models, reference_triggers, references_install
+
 
 class AppendOnlyError(IntegrityError):
     """An attempt to change or delete what is append-only."""
@@ -104,6 +106,7 @@ def install_triggers(connection: BaseDatabaseWrapper) -> None:
             if model._meta.db_table in existing:
                 for statement in _fix(connection.vendor, model):
                     cursor.execute(statement)
+    references_install(connection, existing)
 
 
 def remove_triggers(connection: BaseDatabaseWrapper) -> None:
@@ -124,15 +127,23 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(catalogue)
         present = {row[0] for row in cursor.fetchall()}
-    wanted = [name for model in guarded_models() for name in _names(connection.vendor, model)]
+    wanted = [name for names in _wanted(connection.vendor).values() for name in names]
     return [name for name in wanted if name not in present]
 
 
 def unguarded_tables(connection: BaseDatabaseWrapper) -> list[str]:
     """Tables that are there without the triggers that should protect them."""
     existing, missing = set(connection.introspection.table_names()), set(missing_triggers(connection))
-    guarded = {model._meta.db_table: _names(connection.vendor, model) for model in guarded_models()}
-    return [table for table, names in guarded.items() if table in existing and missing & set(names)]
+    return [table for table, names in _wanted(connection.vendor).items() if table in existing and missing & set(names)]
+
+
+def _wanted(vendor: str) -> dict[str, list[str]]:
+    """By table, its triggers."""
+    wanted = {model._meta.db_table: _names(vendor, model) for model in guarded_models()}
+    for model in checked_models():
+        table = model._meta.db_table
+        wanted[table] = [*wanted.get(table, ()), *reference_triggers(vendor, model)]
+    return wanted
 
 
 def _names(vendor: str, model: type[models.Model]) -> list[str]:

@@ -1,6 +1,7 @@
 """Records of JSON, JSON Lines, Parquet and Inspect's `.eval` archives, one at a time and exactly as written.
 
-The standard json module reads them: it takes a bare NaN, which streaming parsers refuse, and which real logs hold.
+The standard json module reads them: it takes a bare NaN, which other parsers refuse, and which real logs hold. Records
+that are nothing but texts, as most are, orjson reads, to the same values.
 """
 
 import codecs
@@ -14,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NoReturn
 
+import orjson
+
 from core.errors import Problem
 from judges.intake.paths import ABSENT, Cells, PathFault
 from judges.intake.problems import Problems
@@ -26,7 +29,6 @@ SPACE = re.compile(r"[ \t\n\r]*")
 TOO_LONG = f"a record longer than {LINE_LIMIT} characters"
 
 TEXT = frozenset({str})
-LINE_ENDS = ("\n", "", "\r\n")
 
 Record = tuple[int, Any]  # its number, or the line it stands on, and its content
 
@@ -104,7 +106,7 @@ def _json_lines(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[
             problems.stop(Problem(TOO_LONG, table.name, line))
         if line == 1:
             content = content.removeprefix(b"\xef\xbb\xbf")
-        if not content.strip():
+        if content.isspace():
             blank = blank or line
             continue
         if blank:
@@ -209,15 +211,25 @@ DECODER = json.JSONDecoder(object_pairs_hook=_mapping, parse_float=_decimal)
 
 def loads(content: bytes) -> Any:
     """The value that these bytes are in JSON."""
+    record = _of_texts(content)
+    if record is not None:
+        return record
     try:
-        text = content.decode()
-        if text[:1] == "{":  # as most lines are: without the search for space before and after, which costs a quarter
-            value, end = DECODER.raw_decode(text)
-            if text[end:] in LINE_ENDS:
-                return value
-        return DECODER.decode(text)
+        return DECODER.decode(content.decode())
     except (ValueError, RecursionError) as error:
         _unreadable(error)
+
+
+def _of_texts(content: bytes) -> dict[str, str] | None:
+    """A record of nothing but texts, several times as fast. Each has four quotes for each of its members: one that has
+    more holds quotes in a text, or a key twice, of which orjson would keep the last."""
+    try:
+        record = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(record, dict) or content.count(b'"') != 4 * len(record):
+        return None
+    return record if TEXT.issuperset(map(type, record.values())) else None
 
 
 def _unreadable(error: Exception, before: int = 0) -> NoReturn:

@@ -6,6 +6,7 @@ from django.db import models
 
 from core.models import Project
 from core.records import SealedOnComplete
+from core.references import CheckedByStatement
 from judges.models.loads import Loaded
 
 
@@ -20,7 +21,7 @@ class Partition(models.TextChoices):
     SMOKE = "smoke"
 
 
-class Blob(models.Model):
+class Blob(CheckedByStatement):
     """The bytes of one text, kept apart and addressed by their hash. Retention drops blobs, never hashes,
     so no row points here by key."""
 
@@ -52,7 +53,7 @@ class CaseSet(Loaded):
         return f"{self.name} {self.version}"
 
 
-class Case(SealedOnComplete):
+class Case(SealedOnComplete, CheckedByStatement):
     """One unit that is judged: a question or task, with the population fields it is sliced by.
 
     A case that another version of the set corrects has the next `version` there; what was judged stays with the
@@ -95,7 +96,7 @@ class SystemVersion(Loaded):
         return self.name
 
 
-class Artifact(SealedOnComplete):
+class Artifact(SealedOnComplete, CheckedByStatement):
     """What a judge looks at for a case: the evaluated output of one system version and its ordered evidence.
 
     `parts` lists [name, sha256] in order: the output, then evidence 1..k.

@@ -3,6 +3,7 @@ import sys
 from django.db import models
 
 from core.records import SealedOnComplete
+from core.references import CheckedByStatement
 from judges.intake.specs import AS_GIVEN
 from judges.models.cases import Artifact, CaseSet, one_of
 from judges.models.judges import Generator, Reader
@@ -50,7 +51,7 @@ class ProvenanceMark(models.TextChoices):
     CONTRADICTED = "contradicted"  # recorded, and not true of the artifact: its readings are stale
 
 
-class Judgment(SealedOnComplete):
+class Judgment(SealedOnComplete, CheckedByStatement):
     """The raw response for one artifact in one run, with what was recorded when it was made.
 
     `seen_*` are hashes of what the judge was shown, as far as the source says. `recorded_label` is the
@@ -105,7 +106,7 @@ class ReadingState(models.TextChoices):
     STALE = "stale"
 
 
-class Reading(SealedOnComplete):
+class Reading(SealedOnComplete, CheckedByStatement):
     """One judgment read by one reader: a verdict exactly when the state is valid."""
 
     protected_when = (

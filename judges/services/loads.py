@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -35,6 +36,7 @@ from judges.models import (
 from judges.models.loads import Loaded, LoadState
 from judges.progress import Progress, silent
 from judges.services.texts import IncomingTexts
+from judges.services.writing import Writer
 
 CHUNK = 2000
 # Pages in memory: SQLite's own 2 MB are too few for the indexes that a load writes. Pages in the log before they are
@@ -74,7 +76,8 @@ class Load:
         self.now = now
         self.problems = Problems() if problems is None else problems
         self.conflicts = 0
-        self.texts = IncomingTexts(project)
+        self.writer = Writer()
+        self.texts = IncomingTexts(project, self.writer)
         self.targets: list[Loaded] = []
         self._touched = 0.0
 
@@ -138,6 +141,7 @@ class Load:
 
     def end(self) -> None:
         """Remove what was not completed."""
+        self.writer.close()
         self.texts.close()
         while self.targets:
             load_remove(self.targets.pop())
@@ -233,14 +237,18 @@ def load_rows(
         write = prepare(chunk)
         if load.problems.total:
             continue
-        with transaction.atomic():
-            load.require(target)
-            load.touch()
-            write()
+        load.writer.write(partial(_write_chunk, load, target, write))
         counts.created += len(chunk)
         if load.texts.full:
             load.store_texts()
+    load.writer.finish()
     return counts
+
+
+def _write_chunk(load: Load, target: Loaded, write: Callable[[], None]) -> None:
+    load.require(target)
+    load.touch()
+    write()
 
 
 def _check_rows(

@@ -4,6 +4,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +17,7 @@ from core.identity import canonical_bytes
 from core.models import Project
 from judges.models.cases import Blob
 from judges.services.rows import rows_write_once
+from judges.services.writing import Writer
 
 LARGEST_QUERY = 500  # hashes asked for at once
 CHUNK = 2000
@@ -41,8 +43,9 @@ class IncomingTexts:
     write a page of it, and the more there are the worse. In order, each page is written once.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, writer: Writer) -> None:
         self.project = project
+        self._writer = writer
         self._number = 0
         self._held: list[Text] = []
         self._held_bytes = 0
@@ -81,9 +84,10 @@ class IncomingTexts:
             for start in range(0, len(texts), CHUNK):
                 chunk = texts[start : start + CHUNK]
                 rows = {(key := digest.hex()): (owner, key, packed) for digest, packed in chunk}
-                rows_write_once(Blob, BLOB, rows, types=BLOB_TYPES, there=BLOBS_THERE, parameter=owner)
+                self._writer.write(partial(_write_blobs, owner, rows))
                 yield from range(number, number + len(chunk))
                 number += len(chunk)
+        self._writer.finish()
         self.close()
         self._held, self._held_bytes, self._shelved_bytes, self._number = [], 0, 0, 0
 
@@ -110,6 +114,10 @@ class IncomingTexts:
     def close(self) -> None:
         while self._shelves:
             self._shelves.pop().close()
+
+
+def _write_blobs(owner: int, rows: dict[str, tuple[int, str, bytes]]) -> None:
+    rows_write_once(Blob, BLOB, rows, types=BLOB_TYPES, there=BLOBS_THERE, parameter=owner)
 
 
 def _unframed(content: bytes) -> Iterator[Text]:

@@ -18,7 +18,7 @@ STARTS = {
     "worker": [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "solo"],
 }
 REFUSAL = (
-    "(core.E002) core_event: the triggers that keep these tables append-only are missing; "
+    "(core.E002) core_event: triggers that guard these tables are missing; "
     "manage.py migrate installs them, and doctor says whether they are there"
 )
 

@@ -296,6 +296,7 @@ def test_search_for_cycles_is_as_before_after_a_load_that_failed(project: Projec
 def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:
     """BEHAVIOUR 26."""
     from judges.services.texts import IncomingTexts, texts_of
+    from judges.services.writing import Writer
 
     texts = [
         "",
@@ -311,7 +312,7 @@ def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> 
         "שלום 漢字 🙂",
     ]
     for _ in range(2):  # the second time all are there
-        with closing(IncomingTexts(project)) as incoming:
+        with closing(IncomingTexts(project, Writer())) as incoming:
             hashes = [incoming.add(text) for text in [*texts, *texts]]
             assert len(list(incoming.store())) == len(texts)
     assert texts_of(project=project, hashes=hashes) == dict(zip(hashes, texts, strict=False))

@@ -337,3 +337,38 @@ def test_record_beyond_the_limit_is_refused(table: Written, monkeypatch: pytest.
     for kind, content in (("jsonl", _lines([long])), ("json", json.dumps([long]).encode())):
         (said,) = refusal(table(content, kind))
         assert "a record longer than" in said
+
+
+RECORDS_OF_TEXTS = st.dictionaries(st.text(), st.text(), max_size=4)
+
+
+@settings(max_examples=200)
+@given(RECORDS_OF_TEXTS, st.booleans(), st.sampled_from(["", "\n", "\r\n", " "]))
+def test_short_way_reads_texts_as_the_standard_module_does(record: dict[str, str], ascii_only: bool, end: str) -> None:
+    content = (json.dumps(record, ensure_ascii=ascii_only) + end).encode("utf-8", "surrogatepass")
+    short = records._of_texts(content)
+    assert short in (None, record)
+    assert short is not None or any(mark in content for mark in (b'\\"', b"\\u", b"\xed"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a": "x", "a": "y"}',
+        b'{"a": 1, "a": "y"}',
+        b'{"a": {"b": "c"}, "a": "y"}',
+        b'{"a": "x", "b": 1}',
+        b'{"a": null}',
+        b'{"a": NaN}',
+        b'{"a": ["x"]}',
+        b'["a", "b"]',
+        b'"a"',
+        b'{"a": "\\""}',
+        b'{"a": "x"} {"a": "x"}',
+        b'{"a": "\xff"}',
+        b'{"a": "\\ud800"}',
+        b"",
+    ],
+)
+def test_what_is_more_than_texts_under_names_of_their_own_goes_the_long_way(content: bytes) -> None:
+    assert records._of_texts(content) is None

@@ -1,0 +1,85 @@
+"""One chunk is stored while the next is made ready, and nothing of it is lost or told too early."""
+
+from threading import get_ident
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from core.models import Project
+from judges.services.writing import Writer
+from tests.factories import NOW
+
+pytestmark = pytest.mark.database
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is written in place")
+
+
+def project(name: str) -> Project:
+    return Project.objects.create(name=name, created_at=NOW)
+
+
+def names() -> list[str]:
+    return list(Project.objects.order_by("pk").values_list("name", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pieces_are_stored_in_the_order_given() -> None:
+    writer = Writer()
+    for name in "abc":
+        writer.write(lambda name=name: project(name))
+    writer.finish()
+    assert names() == ["a", "b", "c"]
+    writer.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_taken_is_stored_when_the_writer_closes() -> None:
+    writer = Writer()
+    writer.write(lambda: project("a"))
+    writer.close()
+    assert names() == ["a"]
+
+
+@pytest.mark.django_db(transaction=True)
+@on_postgresql
+def test_fault_of_a_piece_is_raised_by_the_next_call_and_leaves_nothing_of_the_piece() -> None:
+    def one_and_again() -> None:
+        project("b")
+        project("a")
+
+    project("a")
+    writer = Writer()
+    writer.write(one_and_again)
+    with pytest.raises(IntegrityError):
+        writer.write(lambda: project("c"))
+    writer.close()
+    assert names() == ["a"]
+
+
+@pytest.mark.django_db(transaction=True)
+@on_postgresql
+def test_writer_has_one_connection_of_its_own_and_gives_it_back() -> None:
+    before, threads = sessions(), set()
+    writer = Writer()
+    for _ in range(3):
+        writer.write(lambda: threads.add(get_ident()) or names())
+    writer.finish()
+    assert (len(threads), get_ident() in threads, sessions() - before) == (1, False, 1)
+    writer.close()
+    assert sessions() == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_within_a_transaction_a_piece_is_part_of_it() -> None:
+    writer = Writer()
+    with transaction.atomic():
+        writer.write(lambda: project("a"))
+        assert names() == ["a"]
+        transaction.set_rollback(True)
+    assert names() == []
+    writer.close()
+
+
+def sessions() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
