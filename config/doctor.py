@@ -90,7 +90,7 @@ def _triggers() -> Finding:
         return Finding(
             "triggers", False, what, "manage.py migrate installs them; then hold the data to the last backup"
         )
-    return Finding("triggers", True, f"on all {len(list(protected_models()))} append-only tables, and on what they refer to")
+    return Finding("triggers", True, f"on all {len(list(protected_models()))} append-only tables")
 
 
 def _clock() -> Finding:
