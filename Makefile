@@ -6,7 +6,7 @@ DEV = $(VENV)/.dev-installed
 export PYTHON
 
 # Pure packages, without Django's metaclasses: held to `mypy --strict`.
-TYPED = core/identity.py core/errors.py config/env.py config/embedded.py judges/parsing judges/intake judges/associations.py \
+TYPED = core/identity.py core/errors.py core/characters.py config/env.py config/embedded.py judges/parsing judges/intake judges/associations.py \
 	audits/stats audits/manifest
 
 .DEFAULT_GOAL := help

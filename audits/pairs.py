@@ -15,7 +15,7 @@ from judges.models import Reader, Run
 from judges.pair_index import MARKS, STATES, caches_of, cases_found, pair_index_of, those_after
 from judges.parsing import PARSERS, Parser
 from judges.rereading import Rereading, reread
-from judges.services.texts import texts_of
+from judges.services.texts import texts_shown
 
 PAGE = 50
 REREAD = 500  # responses that the page reads; the command reads as many as it is told
@@ -71,7 +71,7 @@ def pairs_context(audit: Audit, case: str, state: str, after: int) -> dict[str, 
 def _responses(audit: Audit, pair: PairDiagnosis) -> list[tuple[str, str]]:
     """What both judges answered, for the page of one pair."""
     sides = [(words, side.raw_hash) for words, side in zip(SIDES.values(), (pair.old, pair.new), strict=True)]
-    texts = texts_of(project=audit.project, hashes=[sha256 for _, sha256 in sides if sha256])
+    texts = texts_shown(project=audit.project, hashes=[sha256 for _, sha256 in sides if sha256])
     return [(words, texts[sha256]) for words, sha256 in sides if sha256]
 
 

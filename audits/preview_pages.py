@@ -21,7 +21,7 @@ ROLE_HELP = {
 }
 PREVIEWED_ROWS = 10_000  # of each source, so that a request ends
 SHOWN_TEXT = 300
-SHOWN_LABELS = 50  # of a mapping
+SHOWN_LABELS = 50  # of a mapping; longer ones than SHOWN_TEXT are none that a person would map
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ def preview_context(preview: Preview, token: str) -> dict[str, Any]:
         "limit": PREVIEWED_ROWS,
         "sources": [(source, _role_choices(whole, source), _shown_rows(source)) for source in preview.sources],
         "mappings": [
-            (name, _target_choices(name, labels), _uncovered(labels)) for name, labels in preview.labels.items()
+            (name, _target_choices(name, labels), _uncovered(labels), len(labels) - len(_listed(labels)))
+            for name, labels in preview.labels.items()
         ],
         "scale": preview.scale,
     }
@@ -89,8 +90,12 @@ def _target_choices(mapping: str, labels: tuple[SeenLabel, ...]) -> list[TargetC
             ", ".join(f"{number:,} {side}" for side, number in label.counts.items()),
             label.target or "",
         )
-        for place, label in enumerate(labels[:SHOWN_LABELS])
+        for place, label in enumerate(_listed(labels))
     ]
+
+
+def _listed(labels: tuple[SeenLabel, ...]) -> list[SeenLabel]:
+    return [label for label in labels if len(label.raw) <= SHOWN_TEXT][:SHOWN_LABELS]
 
 
 def _uncovered(labels: tuple[SeenLabel, ...]) -> int:

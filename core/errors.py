@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from core.characters import UNSTORABLE, shown
+
 SHOWN_VALUE = 80
 
 
@@ -13,6 +15,8 @@ class Problem:
 
     `row` counts data rows from 1 (a header is not a row); `key` is a path in a manifest, such as
     `plan.level`; `value` is what was found, `allowed` what would have been accepted.
+
+    What was found may be the fault itself: every text is kept so that it can be stored, sent and shown.
     """
 
     what: str
@@ -22,6 +26,11 @@ class Problem:
     key: str = ""
     value: str | None = None
     allowed: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text in vars(self).items():
+            if isinstance(text, str) and UNSTORABLE.search(text):
+                object.__setattr__(self, name, shown(text))
 
     def __str__(self) -> str:
         place = [

@@ -1,11 +1,7 @@
 """Texts that people write: every character that a database can keep, and a clear word about the others."""
 
-import re
-
+from core.characters import UNSTORABLE
 from core.errors import InputError, Problem
-
-# NUL, and halves of a character (lone surrogates), which an escape in JSON can carry.
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def require_storable(key: str, text: str, longest: int | None = None) -> None:

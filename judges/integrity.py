@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from core.errors import shortened
 from judges.associations import SIGNIFICANT, Outlier, far_below, goes_with
 from judges.intake.rows import LENGTH_BAND
 from judges.models import CacheState, Comparison, Partition, ProvenanceMark, ReadingState
 from judges.pairing import ELIGIBLE, Pair, PairState, SideReading
 from judges.selectors import pairs_of
 
-LISTED = 20  # cases named per fault; the counts are always whole
+LISTED = 20  # cases, or labels, named per fault; the counts are always whole
+MOST_LABELS = 100  # without a target, listed of a side
 FAULTS = (ReadingState.UNPARSED, ReadingState.UNMAPPED, ReadingState.STALE)
 
 
@@ -29,8 +31,9 @@ class SideReport:
     missing: int = 0
     states: Counter[str] = field(default_factory=Counter)
     provenance: Counter[str] = field(default_factory=Counter)
-    raw_labels: Counter[str] = field(default_factory=Counter)
-    unmapped_labels: Counter[str] = field(default_factory=Counter)
+    labels_seen: set[int] = field(default_factory=set)  # hashes: a label may be a whole response
+    unmapped: set[int] = field(default_factory=set)
+    unmapped_labels: Counter[str] = field(default_factory=Counter)  # their beginnings, no more than MOST_LABELS
     cached: int = 0
     stale_from_cache: int = 0
     spent: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -51,9 +54,15 @@ class SideReport:
                 self.spent[kind] = (number + 1, total + amount)
         # A stale reading's label was never held against the mapping.
         if side.state in (ReadingState.VALID, ReadingState.UNMAPPED):
-            self.raw_labels[side.raw_label] += 1
+            self.labels_seen.add(hash(side.raw_label))
         if side.state == ReadingState.UNMAPPED:
-            self.unmapped_labels[side.raw_label] += 1
+            self._add_unmapped(side.raw_label)
+
+    def _add_unmapped(self, label: str) -> None:
+        self.unmapped.add(hash(label))
+        beginning = shortened(label)
+        if beginning in self.unmapped_labels or len(self.unmapped_labels) < MOST_LABELS:
+            self.unmapped_labels[beginning] += 1
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -62,8 +71,8 @@ class SideReport:
             "states": {state: self.states[state] for state in ReadingState.values},
             "provenance": {mark: self.provenance[mark] for mark in ProvenanceMark.values},
             "unmapped_labels": dict(self.unmapped_labels),
-            "labels_seen": len(self.raw_labels),
-            "labels_mapped": len(self.raw_labels) - len(self.unmapped_labels),
+            "labels_seen": len(self.labels_seen),
+            "labels_mapped": len(self.labels_seen) - len(self.unmapped),
             "cached": self.cached,
             "stale_from_cache": self.stale_from_cache,
             "spent": {kind: {"judgments": number, "total": total} for kind, (number, total) in self.spent.items()},
@@ -232,13 +241,19 @@ def integrity_of(comparison: Comparison, pairs: Iterable[Pair] | None = None) ->
 
 def _hold_to_rules(report: IntegrityReport, comparison: Comparison) -> None:
     missing = report.pairs[PairState.MISSING]
-    unmapped = report.old.unmapped_labels + report.new.unmapped_labels
+    unmapped = report.old.states[ReadingState.UNMAPPED] + report.new.states[ReadingState.UNMAPPED]
     if comparison.rules["fail_on_missing_pair"] and missing:
         report.failures.append(f"fail_on_missing_pair: {missing} of {report.cases} cases lack a judgment on a side")
     if comparison.rules["fail_on_unmapped_label"] and unmapped:
         # A label may be a whole response, and this sentence is shown of a sealed holdout too.
         sealed = comparison.partition == Partition.HOLDOUT
-        labels = "labels no table holds" if sealed else "the labels " + ", ".join(map(repr, sorted(unmapped)))
-        report.failures.append(f"fail_on_unmapped_label: {sum(unmapped.values())} judgments have {labels}")
+        labels = "labels no table holds" if sealed else f"the labels {_unmapped_words(report)}"
+        report.failures.append(f"fail_on_unmapped_label: {unmapped} judgments have {labels}")
     if not report.eligible:
         report.failures.append("no pair is eligible")
+
+
+def _unmapped_words(report: IntegrityReport) -> str:
+    listed = sorted(report.old.unmapped_labels | report.new.unmapped_labels)[:LISTED]
+    more = len(report.old.unmapped | report.new.unmapped) - len(listed)
+    return ", ".join(map(repr, listed)) + (f" and {more:,} more" if more > 0 else "")

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import F
 
 from core.batches import batches
+from core.characters import shown
 from core.models import Project
 from judges.models import Judgment, Reader, ReadingState, Run
 from judges.services.runs import reading_by
@@ -32,7 +33,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Difference:
     case_id: str
-    raw: str
+    raw: str  # as it can be shown
     stored: Outcome
     other: Outcome
 
@@ -99,7 +100,7 @@ def _rows(judgments: Iterable[Any], project: Project, other: Reader) -> Iterator
             state, raw_label, reason, verdict = read(judgment.recorded_label, raw, judgment.provenance)
             yield Difference(
                 case_id=judgment.case_id,
-                raw=raw,
+                raw=shown(raw),
                 stored=Outcome(
                     judgment.stored_state, judgment.stored_raw_label, judgment.stored_verdict, judgment.stored_reason
                 ),

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from audits.manifest.document import names_at
+from core.characters import UNSTORABLE
 from core.errors import Problem
-from core.texts import UNSTORABLE
 
 LARGEST_TEXT = 1_000_000
-
+LONGEST_NAME = 255  # bytes, of what stands between two slashes: most file systems' own limit
 
 INSIDE = "a name inside the folder of the manifest or of the files"
 
@@ -47,8 +47,10 @@ def read_text(path: Path, key: str) -> str | Problem:
 
 def name_fault(name: str) -> str:
     parts = {*PurePosixPath(name).parts, *PureWindowsPath(name).parts}
-    if "\x00" in name or not parts:
+    if UNSTORABLE.search(name) or not parts:
         return "not a file name"
+    if any(len(part.encode()) > LONGEST_NAME for part in parts):
+        return f"a file name longer than {LONGEST_NAME} bytes"
     if PurePosixPath(name).is_absolute() or PureWindowsPath(name).anchor:
         return "an absolute file name"
     return "a file name that leaves its folder" if ".." in parts else ""

@@ -15,11 +15,11 @@ from typing import Any, cast
 from audits.manifest.checks import Document
 from audits.manifest.document import names_at
 from audits.manifest.presets import SIDE, presets
-from audits.manifest.sources import format_of
-from core.errors import InputError
+from audits.manifest.sources import FORMATS, format_of
+from core.errors import InputError, Problem
 from judges.intake.paths import Cells
 from judges.intake.problems import Problems
-from judges.intake.readers import Format, Table, is_delimited, read_header, read_rows
+from judges.intake.readers import MOST_FIELDS, Format, Table, is_delimited, no_rows, read_header, read_rows
 from judges.intake.records import record_cells
 from judges.intake.specs import SIDES
 from judges.intake.streams import opened
@@ -78,19 +78,22 @@ class FileGuess:
         return None
 
 
-def guess_file(path: Path) -> FileGuess | None:
-    """None for a file that holds no rows that could be read."""
+def guess_file(path: Path) -> FileGuess:
+    """Raises for a file that holds no rows that could be read."""
     kind = format_of(path.name) or _by_content(path)
     if kind is None:
-        return None
-    with suppress(InputError):
-        table = Table(path, cast(Format, kind), columns=("1",) if kind == "spaces" else ())
-        return FileGuess(path, path.name, table.format, read_header(table))
-    return None
+        raise InputError(Problem("not a file of rows", file=path.name, allowed=", ".join(FORMATS)))
+    problems = Problems()
+    table = Table(path, cast(Format, kind), columns=("1",) if kind == "spaces" else ())
+    fields = read_header(table, problems=problems)
+    if not fields:
+        problems.raise_if_any()
+        raise InputError(no_rows(path.name))
+    return FileGuess(path, path.name, table.format, fields[:MOST_FIELDS])
 
 
 def _by_content(path: Path) -> str | None:
-    with suppress(InputError), opened(path, path.name, Problems()) as handle:
+    with opened(path, path.name, Problems()) as handle:
         head = handle.read(HEAD)
         if head.startswith(b"PAR1"):
             return "parquet"
@@ -102,18 +105,25 @@ def _by_content(path: Path) -> str | None:
         if "\t" in first[0]:
             return "tsv"
         return "csv" if "," in first[0] else "spaces" if len(first[0].split()) in TREC_COLUMNS else None
-    return None
 
 
-def guess_manifest(paths: Sequence[Path], *, project: str, person: str) -> Document:
-    """A whole manifest over these files; what cannot be guessed is left out, and the checks name it."""
-    files = [guess for path in paths if path.suffix not in (*TEXTS, *MANIFESTS) and (guess := guess_file(path))]
+def guess_manifest(paths: Sequence[Path], *, project: str, person: str) -> tuple[Document, list[Problem]]:
+    """A whole manifest over these files, and why some of them are left aside. What cannot be guessed is left out, and
+    the checks name it."""
+    files: list[FileGuess] = []
+    aside: list[Problem] = []
+    for path in paths:
+        if path.suffix not in (*TEXTS, *MANIFESTS):
+            try:
+                files.append(guess_file(path))
+            except InputError as error:
+                aside += error.problems
     texts = [path.name for path in paths if path.suffix in TEXTS]
     by_preset = next(filter(None, (_by_preset(name, files) for name in _most_special())), None)
     sources, reviews = by_preset or _by_names(files)
     judge: Document = {"system_version": "system-1"}
     reader = {"parser": "exact-label@1", "mapping": "labels@1"}
-    return {
+    document: Document = {
         "migration_id": "new-audit",
         "project": project,
         "case_set": {"name": "cases", "version": "1"},
@@ -132,6 +142,7 @@ def guess_manifest(paths: Sequence[Path], *, project: str, person: str) -> Docum
             "seed": "1",
         },
     }
+    return document, aside
 
 
 def guess_scale(labels: Iterable[str]) -> tuple[list[Document], dict[str, str]]:

@@ -20,9 +20,11 @@ from audits.manifest.files import named_files
 from audits.manifest.guessing import MANIFESTS, guess_manifest, guess_scale
 from audits.manifest.presets import expanded
 from audits.manifest.text import read_document
+from core.characters import UNSTORABLE, shown
 from core.errors import InputError, Problem
 from judges.intake.columns import case_columns, review_columns, source_columns
 from judges.intake.joins import PlacedRows, columns_are_there, tables_of
+from judges.intake.names import name_fault
 from judges.intake.problems import Problems
 from judges.intake.readers import Row, read_header
 from judges.intake.repairs import mend_for
@@ -72,6 +74,7 @@ class Preview:
     sources: tuple[SourcePreview, ...]
     labels: Mapping[str, tuple[SeenLabel, ...]]  # by mapping
     problems: tuple[Problem, ...]
+    aside: tuple[Problem, ...] = ()  # why files were not thought of in a guess
 
     @property
     def scale(self) -> list[str]:
@@ -85,15 +88,17 @@ def preview_files(paths: Sequence[Path], *, project: str, person: str, limit: in
     """By the manifest among the files, or by a guessed one. Looks at the first `limit` rows of each source."""
     manifest = next((path for path in paths if path.suffix in MANIFESTS), None)
     if manifest is not None:
-        return preview_text(manifest.read_text(encoding="utf-8-sig"), paths, limit=limit)
-    document = guess_manifest(paths, project=project, person=person)
+        text, _, problems = read_document(manifest.read_bytes())
+        return preview_text(text, paths, limit=limit) if text else Preview("", {}, (), {}, tuple(problems))
+    document, aside = guess_manifest(paths, project=project, person=person)
     whole, found = expanded(document)[0], _found(document, paths)
     for side in SIDES:
         document["judges"][side]["reader"]["parser"] = _guessed_parser(whole, side, found)
     whole = expanded(document)[0]
-    labels = [label for one in _source_previews(whole, found, [], TRIED_ROWS) for label in one.labels or ()]
+    seen = [label for one in _source_previews(whole, found, [], TRIED_ROWS) for label in one.labels or ()]
+    labels = [label for label in seen if not name_fault(label)]  # the others are responses rather
     document["rubric"]["scale"], document["mappings"]["labels@1"]["table"] = guess_scale(labels)
-    return preview_text(manifest_text(document), paths, limit=limit)
+    return replace(preview_text(manifest_text(document), paths, limit=limit), aside=tuple(aside))
 
 
 def preview_text(text: str, paths: Sequence[Path], *, limit: int | None) -> Preview:
@@ -194,7 +199,8 @@ def _people_preview(
     ]
 
     def labels(row: Row) -> list[str | None]:
-        return [text for column in named if (text := row.cells[column].strip())]
+        found = [text for column in named if (text := row.cells[column].strip())]
+        return [None if UNSTORABLE.search(text) else text for text in found]
 
     return _read(SourcePreview(key, title), source, review_columns(source), found, labels, limit)
 
@@ -214,7 +220,7 @@ def _read(
 ) -> SourcePreview:
     """The preview with what the first rows give. The rows come the way they come to the intake itself."""
     problems, labels, read, whole = Problems(), Counter[str | None](), 0, True
-    shown: list[tuple[int, tuple[str, ...]]] = []
+    first: list[tuple[int, tuple[str, ...]]] = []
     roles = tuple((role, column) for role, column in columns if column is not None)
     tables = tables_of(_paths(source, found), source, [column for _, column in roles])
     fields: tuple[str, ...] = ()
@@ -228,8 +234,8 @@ def _read(
                     break
                 read += 1
                 labels.update(labels_of(row))
-                if len(shown) < SHOWN_ROWS:
-                    shown.append((place, tuple(row.cells[column] for _, column in roles)))
+                if len(first) < SHOWN_ROWS:
+                    first.append((place, tuple(shown(row.cells[column]) for _, column in roles)))
     except InputError as error:
         problems.kept = list(error.problems)  # a fault after which nothing follows
     unparsed = labels.pop(None, 0)
@@ -237,7 +243,7 @@ def _read(
         preview,
         fields=fields,
         roles=roles,
-        rows=tuple(shown),
+        rows=tuple(first),
         read=read,
         whole=whole,
         labels={str(label): number for label, number in labels.most_common()},

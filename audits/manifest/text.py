@@ -4,8 +4,8 @@ from typing import Any
 
 import yaml
 
+from core.characters import UNSTORABLE
 from core.errors import Problem
-from core.texts import UNSTORABLE
 
 LARGEST = 1_000_000
 DEEPEST = 20

@@ -25,6 +25,9 @@ csv.field_size_limit(CELL_LIMIT)  # one setting for the whole process, and its d
 # Bytes that are not UTF-8 come through decoding as lone surrogates, so that the row and column can be named.
 BAD_BYTE = re.compile("[\udc80-\udcff]")
 
+LONGEST_COLUMN = 1000  # characters of its name: a file without a header may begin with a transcript
+HEADER = "a header row that names each column, and data rows"
+
 # A mend gets a row's number and cells as read, and gives the cells it stands for, or says why it cannot.
 Mend = Callable[[int, list[str]], list[str] | Problem]
 
@@ -112,7 +115,8 @@ def _raw_rows(handle: TextIO, table: Table, problems: Problems) -> Iterator[Raw]
         except StopIteration:
             return  # blank lines at the end of a file are nothing
         except csv.Error as error:
-            problems.stop(Problem(f"line {line} cannot be read: {error}", table.name, number or None))
+            allowed = f"cells of at most {CELL_LIMIT:,} characters"
+            problems.stop(Problem(f"line {line} cannot be read: {error}", table.name, number or None, allowed=allowed))
         if not cells:
             blank += 1
             continue
@@ -149,17 +153,21 @@ def _swallowed(lines: list[str], table: Table) -> bool:
 def _header(raw_rows: Iterator[Raw], name: str, problems: Problems) -> tuple[str, ...]:
     first = next(raw_rows, None)
     if first is None:
-        problems.stop(Problem("the file is empty", file=name, allowed="a header row and data rows"))
+        problems.stop(Problem("the file is empty", file=name, allowed=HEADER))
     header = tuple(first[2])
     before = problems.total
+    places: dict[str, int] = {}
     for place, column in enumerate(header, start=1):
         if BAD_BYTE.search(column):
-            problems.add(Problem(f"the name of column {place} is not UTF-8 text", file=name))
+            problems.add(Problem(f"the name of column {place} is not UTF-8 text", file=name, allowed="UTF-8"))
         elif not column.strip():
-            problems.add(Problem(f"column {place} has no name", file=name))
-        elif column in header[: place - 1]:
-            earlier = header.index(column) + 1
-            problems.add(Problem(f"columns {earlier} and {place} have the same name", file=name, value=column))
+            problems.add(Problem(f"column {place} has no name", file=name, allowed=HEADER))
+        elif len(column) > LONGEST_COLUMN:
+            what = f"the name of column {place} is longer than {LONGEST_COLUMN:,} characters"
+            problems.add(Problem(what, file=name, value=column, allowed=HEADER))
+        elif places.setdefault(column, place) < place:
+            what = f"columns {places[column]} and {place} have the same name"
+            problems.add(Problem(what, file=name, value=column, allowed=HEADER))
     if problems.total > before:
         problems.raise_if_any()
     return header

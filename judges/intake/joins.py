@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from core.errors import Problem
+from core.errors import Problem, shortened
 from judges.intake.problems import Problems
-from judges.intake.readers import Mend, Row, Table, absent_fields, read_header, read_rows
+from judges.intake.readers import Mend, Row, Table, absent_fields, no_rows, read_header, read_rows
 from judges.intake.rows import CaseIndex, Tally
 from judges.intake.specs import ReviewSource, Source
 from judges.intake.streams import Meter
@@ -49,13 +49,18 @@ def columns_are_there(columns: Sequence[tuple[str, str | None]], tables: Sequenc
     for table in tables:
         wanted = [*columns, *((f"where.{column}", column) for column in table.where)]
         absent = set(absent_fields(table, [column for _, column in wanted if column is not None], problems))
+        told = problems.total
         header = read_header(table, problems=problems) if absent else ()
+        if absent and not header:
+            if problems.total == told:
+                problems.add(no_rows(table.name))
+            continue
         for role, column in wanted:
             if column is not None and column in absent:
                 close = get_close_matches(column, header, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 what = f"the role {role} names a column that is not in the file{hint}"
-                allowed = ", ".join(header[:LISTED_FIELDS])
+                allowed = ", ".join(map(shortened, header[:LISTED_FIELDS]))
                 problems.add(Problem(what, file=table.name, value=column, allowed=allowed))
     return problems.total == before
 

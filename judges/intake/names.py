@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from core.characters import UNSTORABLE
 from core.errors import Problem
 from judges.intake.readers import Row
 from judges.intake.rows import CaseRow, JudgmentRow
@@ -40,14 +41,14 @@ def case_faults(case: CaseRow, source: Source) -> list[Problem]:
 
 def judgment_faults(judgment: JudgmentRow, source: Source) -> list[Problem]:
     """Faults of what was recorded beside the response."""
-    if judgment.is_bare and "\x00" not in (judgment.label or ""):
+    if judgment.is_bare and not UNSTORABLE.search(judgment.label or ""):
         return []
     return list(_judgment_faults(judgment, source))
 
 
 def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
-    if judgment.label is not None and "\x00" in judgment.label:
-        what = "a label with a NUL character"
+    if found := UNSTORABLE.search(judgment.label or ""):
+        what = "a label with a NUL character" if found[0] == "\x00" else "a label with half of a character"
         yield Problem(what, source.file, judgment.number, source.label or "", value=judgment.label, allowed="a text")
     if judgment.score and not is_finite_number(judgment.score):
         what, allowed = "a score that is no finite number", "a number such as 0.85, or nothing"

@@ -14,10 +14,13 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from core.characters import UNSTORABLE
+
 STEP = re.compile(
     r'(?P<point>\.?)(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<only>\*)|(?P<name>[^."\[\]|*]+))|\[(?P<index>[0-9]{1,9})\]'
 )
 ELEMENT = "[]"
+DEEPEST = 20  # names in the path of a field that is listed; a longer one can still be written
 PLAIN_NAME = re.compile(r'[^."\[\]|*\s](?:[^."\[\]|*]*[^."\[\]|*\s])?')
 ALTERNATIVE = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^|"])+')
 
@@ -70,9 +73,16 @@ def path_of(*steps: Step) -> str:
         if isinstance(step, int):
             path += f"[{step}]"
         else:
-            name = "*" if step is None else step if PLAIN_NAME.fullmatch(step) else json.dumps(step, ensure_ascii=False)
+            name = "*" if step is None else _name(step)
             path += f".{name}" if path else name
     return path
+
+
+def _name(name: str) -> str:
+    """In quotes where it holds a mark; with escapes, which are read as what they stand for, where it could not be
+    written."""
+    odd = UNSTORABLE.search(name) is not None
+    return name if PLAIN_NAME.fullmatch(name) and not odd else json.dumps(name, ensure_ascii=odd)
 
 
 class Cells:
@@ -141,7 +151,10 @@ def text_of(value: Any) -> str:
         return "\n".join(value)
     if isinstance(value, date | time | Decimal):
         return _plain(value)
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain)
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain)
+    except RecursionError as error:
+        raise PathFault("a value that is nested too deeply") from error
 
 
 def _plain(value: Any) -> str:
@@ -153,8 +166,8 @@ def _plain(value: Any) -> str:
 
 
 def _leaves(value: Any, *steps: Step) -> Iterator[str]:
-    """The paths of the fields that hold a text, a number or a list, in order; mappings are gone into."""
-    if isinstance(value, dict):
+    """The paths of the fields that hold a text, a number or a list, in order; mappings are gone into, to a depth."""
+    if isinstance(value, dict) and len(steps) < DEEPEST:
         for name, item in value.items():
             yield from _leaves(item, *steps, name)
     elif steps:

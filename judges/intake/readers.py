@@ -4,16 +4,21 @@ Nothing is trimmed, guessed, skipped or turned into a number; cells are texts, b
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from core.errors import Problem
 from judges.intake.delimited import DELIMITERS, Mend, delimited_rows, header_of
 from judges.intake.problems import Problems
 from judges.intake.records import record_cells, record_rows
 from judges.intake.specs import Format, Quoting
 from judges.intake.tables import CELL_LIMIT, LINE_LIMIT, Row, Table
 
+MOST_FIELDS = 2000  # of a record, in a list of them; all can be read
+
 __all__ = [
     "CELL_LIMIT",
     "LINE_LIMIT",
+    "MOST_FIELDS",
     "Format",
     "Mend",
     "Quoting",
@@ -21,6 +26,7 @@ __all__ = [
     "Table",
     "absent_fields",
     "is_delimited",
+    "no_rows",
     "read_header",
     "read_rows",
 ]
@@ -32,12 +38,17 @@ def is_delimited(kind: Format) -> bool:
 
 
 def read_header(table: Table, *, problems: Problems | None = None) -> tuple[str, ...]:
-    """The column names of a file; raises if they cannot be used. Of records, the fields of the first row."""
+    """The column names of a file; raises if they cannot be used. Of records, the fields of the first that has any."""
     gathered = Problems() if problems is None else problems
     if is_delimited(table.format):
         return header_of(table, gathered)
-    first = next(record_cells(table, gathered), None)
-    return tuple(first[-1]) if first is not None else ()
+    listed = (tuple(islice(cells, MOST_FIELDS)) for *_, cells in record_cells(table, gathered))
+    return next((fields for fields in listed if fields), ())
+
+
+def no_rows(file: str) -> Problem:
+    """What is wrong with a file of records that has no field at all."""
+    return Problem("there is no row with a field", file=file, allowed="rows whose fields have names")
 
 
 def absent_fields(table: Table, fields: Sequence[str], problems: Problems) -> list[str]:

@@ -6,6 +6,7 @@ that are nothing but texts, as most are, orjson reads, to the same values.
 
 import codecs
 import json
+import lzma
 import re
 import shutil
 import tempfile
@@ -29,6 +30,9 @@ SPACE = re.compile(r"[ \t\n\r]*")
 TOO_LONG = f"a record longer than {LINE_LIMIT} characters"
 
 TEXT = frozenset({str})
+
+# What zipfile and the packings below it raise of an archive in which a byte is wrong.
+DAMAGED = (zlib.error, lzma.LZMAError, EOFError, OSError, KeyError, ValueError, NotImplementedError, RuntimeError)
 
 Record = tuple[int, Any]  # its number, or the line it stands on, and its content
 
@@ -88,7 +92,8 @@ def _records(table: Table, problems: Problems) -> Iterator[tuple[int, int, dict[
 def _elements(record: Any, line: int, table: Table, problems: Problems) -> list[Any] | None:
     """What makes the rows of a record; None where it lacks the list."""
     if not isinstance(record, dict):
-        problems.add(Problem("a record is a mapping of names to values", table.name, line, value=str(record)))
+        what, allowed = "a record is a mapping of names to values", "one JSON object per record"
+        problems.add(Problem(what, table.name, line, value=str(record), allowed=allowed))
         return None
     found = Cells(record).value(table.rows)
     if found is None or found is ABSENT or isinstance(found, list):
@@ -144,8 +149,9 @@ def _parquet(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[Rec
                 for record in batch.to_pylist():
                     number += 1
                     yield number, record
-        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-            problems.stop(Problem(f"not a readable Parquet file: {error}", file=table.name))
+        except (pyarrow.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
+            # The last three are of values that Python has no name for: a day beyond its calendar, an unknown zone.
+            problems.stop(Problem(f"not a readable Parquet file: {error}", table.name, allowed="a whole Parquet file"))
 
 
 def _eval(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[Record]:
@@ -158,8 +164,8 @@ def _eval(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[Record
                 problems.stop(too_large(table.name))
             for number, member in enumerate(members, 1):
                 yield number, header | {"samples": [_member(archive, member)]}
-    except (KeyError, Unreadable, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        problems.stop(Problem(f"not a readable .eval archive: {error}", file=table.name))
+    except (Unreadable, zipfile.BadZipFile, *DAMAGED) as error:
+        problems.stop(Problem(f"not a readable .eval archive: {error}", table.name, allowed="a log of Inspect, whole"))
 
 
 @contextmanager

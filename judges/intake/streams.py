@@ -81,7 +81,8 @@ def opened(path: Path, name: str, problems: Problems, meter: Meter | None = None
         except TooLarge:
             problems.stop(too_large(name))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            problems.stop(Problem(f"the gzipped file is damaged or cut off: {error}", file=name))
+            what = f"the gzipped file is damaged or cut off: {error}"
+            problems.stop(Problem(what, file=name, allowed="a whole gzipped file"))
 
 
 def too_large(name: str) -> Problem:

@@ -1,13 +1,11 @@
 """What a parser is: a pure function from one response to a raw label, under a name that never changes meaning."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-# Lone surrogates, which an escape in JSON can carry.
-SURROGATE = re.compile("[\ud800-\udfff]")
+from core.characters import UNSTORABLE
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,6 @@ class Parser:
         """Read one judgment; `label` is None where its source records no label, blank where it records none here."""
         result = self.parse(raw if label is None or self.reads == "raw" else label)
         # Both are data in a response; in a label they can be neither shown nor stored by every database.
-        if isinstance(result, Parsed) and "\x00" in result.label:
-            return Unparsed("the label holds a NUL character")
-        if isinstance(result, Parsed) and SURROGATE.search(result.label):
-            return Unparsed("the label holds half of a character")
+        if isinstance(result, Parsed) and (found := UNSTORABLE.search(result.label)):
+            return Unparsed(f"the label holds {'a NUL character' if ord(found[0]) == 0 else 'half of a character'}")
         return result

@@ -175,18 +175,35 @@ def test_table_of_judgments_is_guessed_by_the_judges_it_names(write: Write) -> N
         (b'[{"a": 1}]', "json"),
         (b'{\n "a": 1}\n', "json"),
         (gzip.compress(b"id,label\na,b\n", mtime=0), "csv"),
-        (b"# A guideline\n", None),
-        (b"\x89PNG\r\n", None),
-        (b"", None),
     ],
 )
-def test_format_is_guessed_by_content_where_the_name_does_not_say(
-    tmp_path: Path, content: bytes, kind: Format | None
-) -> None:
+def test_format_is_guessed_by_content_where_the_name_does_not_say(tmp_path: Path, content: bytes, kind: Format) -> None:
     path = tmp_path / "upload"
     path.write_bytes(content)
-    guess = guess_file(path)
-    assert (guess.format if guess else None) == kind
+    assert guess_file(path).format == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("notes", b"# A guideline\n", "not a file of rows; allowed: csv, tsv, spaces, json, jsonl, parquet, eval"),
+        ("picture", b"\x89PNG\r\n", "not a file of rows; allowed: csv, tsv, spaces, json, jsonl, parquet, eval"),
+        ("old.csv", b"", "the file is empty; allowed: a header row that names each column, and data rows"),
+        ("old.csv.gz", gzip.compress(OLD.encode(), mtime=0)[:-9], "the gzipped file is damaged or cut off: Compressed "
+         "file ended before the end-of-stream marker was reached; allowed: a whole gzipped file"),
+        ("old.json", b"[]", "there is no row with a field; allowed: rows whose fields have names"),
+        ("old.jsonl", b'{"id": "\xe9"}\n', "not UTF-8 text (byte 0xE9); allowed: one JSON object per line"),
+    ],
+)  # fmt: skip
+def test_file_that_is_left_aside_says_why_and_the_others_are_shown(
+    apart: list[Path], name: str, content: bytes, why: str
+) -> None:
+    (odd := apart[0].parent / name).write_bytes(content)
+    preview = looked_at([*apart, odd])
+    assert [str(problem).removeprefix(f"{name}, row 1: ").removeprefix(f"{name}: ") for problem in preview.aside] == [
+        why
+    ]
+    assert len(preview.sources) == 3
 
 
 @pytest.mark.parametrize(

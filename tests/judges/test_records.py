@@ -46,9 +46,9 @@ def _lines(rows: list[Any]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def _archive(members: dict[str, Any]) -> bytes:
+def _archive(members: dict[str, Any], packing: int = zipfile.ZIP_DEFLATED) -> bytes:
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(content, "w", packing) as archive:
         for name, member in members.items():
             archive.writestr(name, member if isinstance(member, bytes) else json.dumps(member))
     return content.getvalue()
@@ -172,7 +172,8 @@ def test_field_that_no_row_has_is_absent_and_one_that_some_lack_is_not(table: Wr
         (b'{"a": {"b": 1, "b": 1}}\n', "row 1: the key 'b' stands twice; allowed: one JSON object per line"),
         (b'{"a": 1e999}\n', "row 1: the number 1e999 is too large; allowed: one JSON object per line"),
         (b'{"a": "\xe9"}\n', "row 1: not UTF-8 text (byte 0xE9); allowed: one JSON object per line"),
-        (b'[1, 2]\n', "row 1: a record is a mapping of names to values (found '[1, 2]')"),
+        (b'[1, 2]\n', "row 1: a record is a mapping of names to values (found '[1, 2]'); "
+         "allowed: one JSON object per record"),
         (b'{"a": 1}\n\n{"a": 2}\n', "line 2 is blank; allowed: one record per line"),
         (b'{"a": 1} {"b": 2}\n', "row 1: not JSON: Extra data at character 10; allowed: one JSON object per line"),
         (b"[" * 100_000, "row 1: not JSON: nested too deeply, or a number with too many digits; "
@@ -281,12 +282,33 @@ def test_eval_archive_is_read_as_the_log_it_stands_for(table: Written, packed: b
         (_archive({"header.json": []}), "header.json is no mapping of names to values"),
         (_archive({"header.json": {}, "samples/1.json": b"{"}), "not JSON: Expecting property name"),
         (_archive(LOG)[:300], "not a readable .eval archive"),
+        (_archive(LOG, zipfile.ZIP_LZMA).replace(b"\x5d", b"\xff"), "not a readable .eval archive"),
+        (_archive(LOG, zipfile.ZIP_BZIP2).replace(b"1AY", b"1BY"), "not a readable .eval archive: Invalid data stream"),
+        (_archive(LOG | {"samples/é.json": {}}).replace("é".encode(), b"\xff\xff"), "not a readable .eval archive"),
     ],
-    ids=["none", "no header", "odd header", "odd sample", "cut off"],
+    ids=["none", "no header", "odd header", "odd sample", "cut off", "odd lzma", "odd bzip2", "other name"],
 )
 def test_damaged_archive_is_refused_in_words(table: Written, content: bytes, what: str) -> None:
     (said,) = refusal(table(content, "eval", rows="samples"))
     assert what in said
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([2**30], pa.date32()),
+        pa.array([2**62], pa.timestamp("us")),
+        pa.array([1], pa.timestamp("us", "Nowhere/Land")),
+        pa.array([2**62], pa.duration("s")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_parquet_value_beyond_the_calendar_is_refused_in_words(table: Written, column: Any) -> None:
+    content = io.BytesIO()
+    parquet.write_table(pa.table({"at": column}), content)
+    (said,) = refusal(table(content.getvalue(), "parquet", fields=("at",)))
+    assert said.startswith("rows.parquet: not a readable Parquet file: ")
+    assert said.endswith("; allowed: a whole Parquet file")
 
 
 def test_ambiguous_field_is_refused_by_row_and_path(table: Written) -> None:

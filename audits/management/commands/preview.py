@@ -42,11 +42,13 @@ class Command(Base):
                 for name, labels in preview.labels.items()
             },
             "problems": [problem.as_dict() for problem in problems],
+            "left_aside": [problem.as_dict() for problem in preview.aside],
         }
 
         def lines() -> list[str]:
             written = f"the manifest is in {target}" if target else preview.text
-            return [*_source_lines(preview), *_label_lines(preview), *map(str, problems), written]
+            aside = [f"left aside: {problem}" for problem in preview.aside]
+            return [*_source_lines(preview), *_label_lines(preview), *aside, *map(str, problems), written]
 
         return result, lines, not problems
 
