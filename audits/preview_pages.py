@@ -53,7 +53,7 @@ def preview_context(preview: Preview, token: str) -> dict[str, Any]:
         "limit": PREVIEWED_ROWS,
         "sources": [(source, _role_choices(whole, source), _shown_rows(source)) for source in preview.sources],
         "mappings": [
-            (name, _target_choices(name, labels), _uncovered(labels), len(labels) - len(_listed(labels)))
+            (name, _target_choices(name, labels), _uncovered(labels), _unlisted(labels), preview.unseen(name))
             for name, labels in preview.labels.items()
         ],
         "scale": preview.scale,
@@ -96,6 +96,10 @@ def _target_choices(mapping: str, labels: tuple[SeenLabel, ...]) -> list[TargetC
 
 def _listed(labels: tuple[SeenLabel, ...]) -> list[SeenLabel]:
     return [label for label in labels if len(label.raw) <= SHOWN_TEXT][:SHOWN_LABELS]
+
+
+def _unlisted(labels: tuple[SeenLabel, ...]) -> int:
+    return len(labels) - len(_listed(labels))
 
 
 def _uncovered(labels: tuple[SeenLabel, ...]) -> int:

@@ -80,6 +80,11 @@ class Preview:
     def scale(self) -> list[str]:
         return [label for entry in list_at(self.document, "rubric", "scale") if (label := text_at(entry, "label"))]
 
+    def unseen(self, mapping: str) -> list[str]:
+        """The raw labels that a mapping names and that no row looked at has: perhaps misspelled, perhaps only rare."""
+        seen = {label.raw for label in self.labels[mapping]}
+        return [raw for raw in mapping_at(self.document, "mappings", mapping, "table") if raw not in seen]
+
 
 Found = Mapping[str, Path]  # where the files are that a manifest names
 

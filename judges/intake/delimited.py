@@ -15,7 +15,7 @@ from core.errors import Problem
 from judges.intake.problems import Problems
 from judges.intake.specs import Format, Quoting
 from judges.intake.streams import opened
-from judges.intake.tables import CELL_LIMIT, LINE_LIMIT, Row, Table
+from judges.intake.tables import CELL_LIMIT, LINE_LIMIT, MOST_BLANK, Row, Table
 
 DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 SPACES = re.compile(r"[ \t]+")
@@ -115,10 +115,12 @@ def _raw_rows(handle: TextIO, table: Table, problems: Problems) -> Iterator[Raw]
         except StopIteration:
             return  # blank lines at the end of a file are nothing
         except csv.Error as error:
-            allowed = f"cells of at most {CELL_LIMIT:,} characters"
+            allowed = f"cells of at most {CELL_LIMIT:,} characters, lines of {LINE_LIMIT:,}"
             problems.stop(Problem(f"line {line} cannot be read: {error}", table.name, number or None, allowed=allowed))
         if not cells:
             blank += 1
+            if blank > MOST_BLANK:
+                problems.stop(Problem(f"more than {MOST_BLANK:,} blank lines", table.name, allowed="one row per line"))
             continue
         for skipped in range(line - blank, line):
             problems.add(Problem(f"line {skipped} is blank", table.name, allowed="one row per line"))

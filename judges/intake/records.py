@@ -22,10 +22,11 @@ from core.errors import Problem
 from judges.intake.paths import ABSENT, Cells, PathFault
 from judges.intake.problems import Problems
 from judges.intake.streams import UNPACKED_LIMIT, opened, too_large
-from judges.intake.tables import LINE_LIMIT, Row, Table
+from judges.intake.tables import LINE_LIMIT, MOST_BLANK, Row, Table
 
 CHUNK = 1 << 20  # bytes of a JSON file that are looked at together
-BATCH = 500  # records of a Parquet file that are held together
+FEWEST, MOST = 16, 500  # records of a Parquet file that are held together
+HELD = 1 << 28  # bytes that they may take, if each holds the longest text that there may be
 SPACE = re.compile(r"[ \t\n\r]*")
 TOO_LONG = f"a record longer than {LINE_LIMIT} characters"
 
@@ -113,6 +114,10 @@ def _json_lines(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[
             content = content.removeprefix(b"\xef\xbb\xbf")
         if content.isspace():
             blank = blank or line
+            if line - blank >= MOST_BLANK:
+                problems.stop(
+                    Problem(f"more than {MOST_BLANK:,} blank lines", table.name, allowed="one record per line")
+                )
             continue
         if blank:
             problems.add(Problem(f"line {blank} is blank", table.name, allowed="one record per line"))
@@ -141,11 +146,13 @@ def _parquet(handle: BinaryIO, table: Table, problems: Problems) -> Iterator[Rec
     with _seekable(handle) as whole:
         try:
             file = parquet.ParquetFile(whole)
-            unpacked = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
-            if unpacked > UNPACKED_LIMIT:
+            groups = [file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups)]
+            if sum(groups) > UNPACKED_LIMIT:
                 problems.stop(too_large(table.name))
+            # A text that stands once in a file may be meant in every row: a small file then unpacks to a large one.
+            together = max(FEWEST, min(MOST, HELD // max([1, *groups])))
             number = 0
-            for batch in file.iter_batches(batch_size=BATCH):
+            for batch in file.iter_batches(batch_size=together):
                 for record in batch.to_pylist():
                     number += 1
                     yield number, record

@@ -10,6 +10,7 @@ from judges.intake.streams import Meter
 # Characters. A cell may hold a transcript; the limits only keep one lost quote from swallowing the machine's memory.
 CELL_LIMIT = 16 * 1024 * 1024
 LINE_LIMIT = 4 * CELL_LIMIT
+MOST_BLANK = 100_000  # lines on end: a small archive can hold billions of them
 
 
 @dataclass(frozen=True)

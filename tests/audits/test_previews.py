@@ -81,6 +81,17 @@ def test_labels_are_counted_by_side_and_those_without_a_target_come_first(apart:
     ]
 
 
+def test_label_that_the_mapping_names_and_nobody_gave_is_told(
+    apart: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audit.yaml").write_text(looked_at(apart).text.replace("      Maybe: Maybe\n", "      Mabye: Maybe\n"))
+    call_command("preview", *map(str, [*apart, tmp_path / "audit.yaml"]))
+    out = capsys.readouterr().out
+    assert "  'Maybe' (1 candidate): unmapped" in out
+    assert "  'Mabye': in the mapping, and in none of these rows" in out
+    assert "'Yes': in the mapping" not in out
+
+
 def test_only_the_first_rows_are_looked_at_where_a_limit_says_so(apart: list[Path]) -> None:
     cases, old, _ = looked_at(apart, limit=2).sources
     assert (cases.read, cases.whole, old.labels) == (2, False, {"Yes": 1, "No": 1})

@@ -82,7 +82,7 @@ def test_cell_of_two_megabytes_is_read_whole(tmp_path: Path) -> None:
 def test_cell_beyond_the_limit_is_refused_by_line(tmp_path: Path) -> None:
     (problem,) = refused(table(tmp_path, f"id,answer\na,b\nc,{'x' * (CELL_LIMIT + 1)}\n"))
     what, allowed = f"line 3 cannot be read: field larger than field limit ({CELL_LIMIT})", "16,777,216 characters"
-    assert problem == Problem(what, "answers.csv", row=2, allowed=f"cells of at most {allowed}")
+    assert problem == Problem(what, "answers.csv", row=2, allowed=f"cells of at most {allowed}, lines of 67,108,864")
 
 
 def test_every_ragged_row_is_named_with_found_and_expected_cells(tmp_path: Path) -> None:

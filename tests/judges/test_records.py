@@ -347,6 +347,23 @@ def test_gzipped_file_that_is_cut_off_is_refused(table: Written, kind: Format) -
     assert said.startswith(f"rows.{kind}: the gzipped file is damaged or cut off: ")
 
 
+def test_text_that_stands_once_and_is_meant_in_every_row_is_held_a_few_times(table: Written) -> None:
+    content, text = io.BytesIO(), "x" * 10_000_000
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array([text]))
+    parquet.write_table(pa.table({"reply": column}), content)
+    rows = read_rows(table(content.getvalue(), "parquet", fields=("reply",)))
+    assert next(rows).cells["reply"] == text
+    assert len(content.getvalue()) < 1_000_000
+    assert pa.total_allocated_bytes() < 400_000_000  # all at once they would be 600
+    assert len(list(rows)) == 59
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_endless_blank_lines_are_refused(table: Written, kind: Format) -> None:
+    (said,) = refusal(table(gzip.compress(WRITTEN[kind] + b"\n" * 1_000_000), kind))
+    assert said.startswith(f"rows.{kind}: more than 100,000 blank lines; allowed: one ")
+
+
 def test_parquet_that_is_none_is_refused(table: Written) -> None:
     (said,) = refusal(table(b"id,label\n1,Yes\n", "parquet"))
     assert said.startswith("rows.parquet: not a readable Parquet file: ")

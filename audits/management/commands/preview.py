@@ -41,6 +41,7 @@ class Command(Base):
                 name: [{"raw": label.raw, "seen": dict(label.counts), "target": label.target} for label in labels]
                 for name, labels in preview.labels.items()
             },
+            "unseen_labels": {name: preview.unseen(name) for name in preview.labels},
             "problems": [problem.as_dict() for problem in problems],
             "left_aside": [problem.as_dict() for problem in preview.aside],
         }
@@ -77,3 +78,4 @@ def _label_lines(preview: Preview) -> Iterator[str]:
         for label in labels:
             seen = ", ".join(f"{number} {side}" for side, number in label.counts.items())
             yield f"  {shortened(label.raw)!r} ({seen}): {label.target or 'unmapped'}"
+        yield from (f"  {raw!r}: in the mapping, and in none of these rows" for raw in preview.unseen(name))

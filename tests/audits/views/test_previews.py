@@ -82,6 +82,13 @@ def test_audit_opens_from_the_manifest_on_the_page(lead: Client, address: str) -
     assert lead.get(address).status_code == 404
 
 
+def test_label_that_nobody_gave_is_asked_about_on_the_page(lead: Client, address: str) -> None:
+    manifest = lead.get(address).context["preview"].text.replace("      Maybe: Maybe\n", "      Mabye: Maybe\n")
+    text = words(lead.post(address, {"manifest": manifest, "do": "read"}))
+    assert "The mapping names what none of these rows has: Mabye. Rare, or misspelled?" in text
+    assert "The mapping names" not in words(lead.get(address))
+
+
 def test_manifest_with_a_fault_is_shown_and_not_opened(lead: Client, address: str) -> None:
     manifest = lead.get(address).context["preview"].text.replace("policy: monitored", "policy: montored")
     answer = lead.post(address, {"manifest": manifest, "do": "open"})
