@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from adjudication.models import Item, ItemState
 from adjudication.selectors import skips_open
+from audits.exports.comparison import INTEGRITY_FACTS, integrity_words
 from audits.exports.wording import KINDS, interval_words, official_words, remaining_words, width_words
 from audits.models import Audit, AuditState, DraftSizing, Job, JobKind, Look, Registration, SignOff, SignOffKind
 from audits.plans import has_stopped
@@ -44,10 +45,10 @@ class Standing:
     that the plan asked for before any was known."""
 
     audit: Audit
-    drawn: int = 0
-    settled: int = 0
+    drawn: int
+    settled: int
+    integrity: dict[str, Any]
     look: Look | None = None
-    passed: bool = True
     drawable: bool = True
     job: Job | None = None
     change: SignOff | None = None
@@ -61,6 +62,10 @@ class Standing:
     @property
     def state_words(self) -> str:
         return "final" if is_closed(self.look) else str(self.audit.state)
+
+    @property
+    def integrity_words(self) -> str:
+        return f"{integrity_words(self.integrity)}."
 
     @property
     def interval_words(self) -> str:
@@ -122,7 +127,7 @@ def next_step(standing: Standing) -> Step:
 
 def _draft_step(standing: Standing) -> Step:
     audit = standing.audit
-    if not standing.passed:
+    if not standing.integrity["passed"]:
         words = "A rule of the manifest does not hold. Mend the input, and open it under another migration_id."
         return Step(words, "See which", address("integrity", audit), yours=True)
     if not standing.drawable:
@@ -165,8 +170,7 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
     drawn = _drawn(audits)
     looks = _last_looks(audits)
     jobs = {job.audit_id: job for job in Job.objects.filter(audit__in=audits, state__in=OPEN)}
-    drafts = [audit for audit in audits if audit.state == AuditState.DRAFT]
-    failing, sizings = _failing(drafts), _sizings(audits)
+    integrity, sizings = _integrity(audits), _sizings(audits)
     changed = SignOff.objects.filter(audit__in=audits, kind__in=[SignOffKind.CUTOVER, SignOffKind.ROLLBACK])
     changes = {one.audit_id: one for one in changed.select_related("actor").order_by("n")}
     settled = dict(
@@ -180,7 +184,7 @@ def standings_of(audits: Sequence[Audit]) -> list[Standing]:
             drawn=drawn[audit.pk],
             settled=settled.get(audit.pk, 0),
             look=looks.get(audit.pk),
-            passed=audit.pk not in failing,
+            integrity=integrity[audit.pk],
             drawable=not (audit.pk in sizings and sizings[audit.pk].problems),
             job=jobs.get(audit.pk),
             change=changes.get(audit.pk),
@@ -204,9 +208,12 @@ def _last_looks(audits: Sequence[Audit]) -> dict[int, Look]:
     return {look.audit_id: look for look in Look.objects.filter(pk__in=[pk for pk in ids if pk is not None])}
 
 
-def _failing(drafts: Sequence[Audit]) -> set[int]:
-    summaries = ComparisonSummary.objects.filter(comparison__audit__in=drafts).select_related("comparison__audit")
-    return {one.comparison.audit.pk for one in summaries.defer("transitions_text") if not one.integrity["passed"]}
+def _integrity(audits: Sequence[Audit]) -> dict[int, dict[str, Any]]:
+    """What stands before every rate of an audit."""
+    summaries = ComparisonSummary.objects.filter(comparison__audit__in=audits).select_related("comparison__audit")
+    read = summaries.only("integrity_text", "comparison__audit__id")
+    reports = ((one.comparison.audit.pk, one.integrity) for one in read)
+    return {audit: {name: report[name] for name in INTEGRITY_FACTS} for audit, report in reports}
 
 
 def _sizings(audits: Sequence[Audit]) -> dict[int, DraftSizing]:

@@ -161,7 +161,7 @@ def _reuse_words(audit: Audit, sizing: DraftSizing) -> str:
 
 def _may_register(standing: Standing) -> bool:
     draft = standing.audit.state == AuditState.DRAFT
-    return draft and standing.passed and standing.drawable and standing.job is None
+    return draft and standing.integrity["passed"] and standing.drawable and standing.job is None
 
 
 def _sized_rows(sizing: DraftSizing | None) -> list[StratumPlan]:

@@ -24,6 +24,7 @@ from audits.api.shapes import (
     WholeLookAnswer,
 )
 from audits.calibration import calibration_context, share_dict
+from audits.exports.comparison import integrity_state, integrity_words
 from audits.models import Audit, AuditState, JobKind, Look
 from audits.overview import audits_of, standing_of, standings_of
 from audits.pairs import REREAD, pairs_page, rereading_of, run_caches
@@ -48,7 +49,8 @@ EXAMPLE = {
     "opened_at": "2026-11-30T02:00:00Z",
     "drawn": 300,
     "settled": 120,
-    "integrity_passed": None,
+    "integrity_passed": True,
+    "integrity": "Integrity: 796 of 800 cases are eligible, the rules of the manifest hold.",
     "interval": "accuracy difference -1.2 points, 95 % interval -3.4 to 1.0",
     "official": "In shadow: the baseline is official.",
     "next": "180 of 300 drawn cases are still to be settled.",
@@ -257,8 +259,10 @@ class Looks(AuditView, GenericAPIView):
         parameters=[NAME],
     )
     def get(self, request: Request, name: str) -> Response:
-        page: Any = self.paginate_queryset(self.filter_queryset(looks_listed(self.audit(name))))
-        return self.get_paginated_response([asdict(LookAnswer.of(look)) for look in page])
+        audit = self.audit(name)
+        page: Any = self.paginate_queryset(self.filter_queryset(looks_listed(audit)))
+        integrity = f"{integrity_words(integrity_state(audit))}."
+        return self.get_paginated_response([asdict(LookAnswer.of(look, integrity)) for look in page])
 
 
 class OneLook(AuditView):
@@ -269,7 +273,7 @@ class OneLook(AuditView):
         responses=shape(WholeLookAnswer),
     )
     def get(self, request: Request, name: str, look: int) -> Response:
-        looks = self.audit(name).looks.select_related("registration")
+        looks = self.audit(name).looks.select_related("registration", "audit__comparison")
         return Response(asdict(WholeLookAnswer.of(self.one(looks, pk=look))))
 
 

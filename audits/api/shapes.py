@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from audits.exports.comparison import integrity_state
 from audits.exports.wording import official_words
 from audits.gate import RuleFinding, gate_is_met
 from audits.models import Audit, Job, Look, Registration
@@ -28,7 +29,8 @@ class AuditAnswer:
     opened_at: datetime
     drawn: int
     settled: int
-    integrity_passed: bool | None
+    integrity_passed: bool
+    integrity: str
     interval: str
     official: str
     next: str
@@ -47,7 +49,8 @@ class AuditAnswer:
             opened_at=audit.opened_at,
             drawn=standing.drawn,
             settled=standing.settled,
-            integrity_passed=standing.passed if audit.state == "draft" else None,
+            integrity_passed=standing.integrity["passed"],
+            integrity=standing.integrity_words,
             interval=standing.interval_words,
             official=standing.official_words,
             next=standing.next.words,
@@ -153,6 +156,7 @@ class LookAnswer:
 
     number: int
     watermark: int
+    integrity: str
     labels: int
     point: float | None
     low: float | None
@@ -161,19 +165,22 @@ class LookAnswer:
     at: datetime
 
     @classmethod
-    def of(cls, look: Look) -> "LookAnswer":
-        return cls(look.pk, look.watermark, look.labels, look.point, look.low, look.high, look.final, look.at)
+    def of(cls, look: Look, integrity: str) -> "LookAnswer":
+        numbers = (look.labels, look.point, look.low, look.high)
+        return cls(look.pk, look.watermark, integrity, *numbers, look.final, look.at)
 
 
 @dataclass(frozen=True)
 class WholeLookAnswer:
-    """A look with all that was computed. `remaining`: labels still needed; the last three at a look to stop at."""
+    """A look with all that was computed, and whether the verdicts could be compared at all. `remaining`: labels still
+    needed; the last three at a look to stop at."""
 
     number: int
     watermark: int
     registration: int
     code_version: str
     at: datetime
+    integrity: Mapping[str, Any]
     result: Mapping[str, Any]
     remaining: Mapping[str, Any] | None
     secondary: Any
@@ -188,6 +195,7 @@ class WholeLookAnswer:
             registration=look.registration.n,
             code_version=look.code_version,
             at=look.at,
+            integrity=integrity_state(look.audit),
             result=look.result,
             remaining=look.remaining,
             secondary=look.secondary,

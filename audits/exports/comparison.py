@@ -144,16 +144,19 @@ def _left_out(refused: dict[str, int] | None) -> list[str]:
     return [f"{what}, and {cases:,} case{'' if cases == 1 else 's'} with {'it' if rows == 1 else 'them'}"]
 
 
+INTEGRITY_FACTS = ("cases", "eligible", "passed")
+
+
 def integrity_state(audit: Audit) -> dict[str, Any]:
     """The integrity report in four facts: they stand before every rate of an audit, wherever it is shown."""
     integrity = summary_of(audit.comparison).integrity
     warnings = integrity_warnings(integrity, column_warnings_of(audit))
-    return {name: integrity[name] for name in ("cases", "eligible", "passed")} | {"warnings": len(warnings)}
+    return {name: integrity[name] for name in INTEGRITY_FACTS} | {"warnings": len(warnings)}
 
 
 def integrity_words(state: dict[str, Any]) -> str:
     rules = "the rules of the manifest hold" if state["passed"] else "a rule of the manifest does not hold"
-    number = state["warnings"]
+    number = state.get("warnings", 0)  # in a list of audits they are not counted
     warnings = f", {number:,} warning{'' if number == 1 else 's'}" if number else ""
     return f"Integrity: {state['eligible']:,} of {state['cases']:,} cases are eligible, {rules}{warnings}"
 

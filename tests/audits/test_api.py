@@ -97,7 +97,10 @@ def test_pipeline_goes_from_manifest_to_anchors(pipeline: Client, project: Proje
     (look,) = pipeline.get(f"{HERE}/audits/swap-1/looks").json()["results"]
     whole = pipeline.get(f"{HERE}/audits/swap-1/looks/{look['number']}").json()
     assert (whole["result"]["n"], look["watermark"]) == (look["labels"], whole["watermark"])
+    assert look["integrity"].startswith("Integrity: ")
+    assert whole["integrity"]["passed"] is True
     standing = pipeline.get(f"{HERE}/audits/swap-1").json()
+    assert standing["integrity"].startswith("Integrity: ")
     assert standing["settled"] == standing["drawn"] == look["watermark"]
     anchors = b"".join(pipeline.get(f"{HERE}/audits/swap-1/anchors.csv").streaming_content).decode()
     assert len(list(csv.DictReader(io.StringIO(anchors)))) == look["watermark"]

@@ -40,6 +40,9 @@ def test_audit_under_way_says_its_width_against_its_target_and_the_labels_done_a
     width = found.result["interval"]["half_width"]
     done = labels_used(found.result)
     assert f"±{points(width)} points now, target ±2.0 points. {done} labels done." in text
+    first, _, then = text.partition("cases are eligible, the rules of the manifest hold.")
+    assert f"±{points(width)}" not in first
+    assert f"±{points(width)}" in then
     assert f"{done} labels done. {remaining_words(found.remaining, half_width=0.02)}" in text
 
 
