@@ -7,9 +7,11 @@ from typing import Any
 
 import yaml
 
+from audits.manifest.sources import format_of
 from audits.stats.bridge import BridgeCase
 from core.errors import Problem
 from core.identity import file_hash
+from judges.intake.names import name_fault
 from judges.intake.problems import Problems
 from judges.intake.readers import Row, Table, read_header, read_rows
 
@@ -25,7 +27,7 @@ def history_read(path: Path, slice_column: str) -> list[BridgeCase]:
     """The cases of a CSV or TSV file with the columns `case_id`, the slice, and, for forced ones, `forced`, `why` and
     `approved_by`. All problems are raised together."""
     problems = Problems()
-    table = Table(path, "tsv" if path.suffix == ".tsv" else "csv")
+    table = Table(path, "tsv" if format_of(path.name) == "tsv" else "csv")
     header = read_header(table)
     for column in (*NEEDED, slice_column):
         if column not in header:
@@ -39,8 +41,8 @@ def history_read(path: Path, slice_column: str) -> list[BridgeCase]:
 def _cases(table: Table, slice_column: str, problems: Problems) -> Iterator[BridgeCase]:
     for row in read_rows(table, problems=problems):
         case_id, forced = row.cells["case_id"], FORCED.get(row.cells.get("forced", "").strip().lower())
-        if not case_id.strip():
-            problems.add(_fault(table, row, "case_id", "the case id is blank", "an id"))
+        if fault := name_fault(case_id):
+            problems.add(_fault(table, row, "case_id", fault, "a name on one line"))
         elif forced is None:
             problems.add(_fault(table, row, "forced", "neither yes nor no", "true, false, or nothing"))
         else:

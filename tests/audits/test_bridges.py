@@ -1,5 +1,6 @@
 """`bridge_set`: a file of cases in, the manifest of the set out, and every fault of the file at once."""
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -65,6 +66,23 @@ def test_same_history_and_seed_write_the_same_bytes(history: Path, tmp_path: Pat
     assert written[0] == written[1]
 
 
+def test_id_that_no_intake_takes_is_in_no_set(tmp_path: Path) -> None:
+    (history := tmp_path / "history.csv").write_text("case_id,task\na\x00,x\nb ,x\n")
+    with pytest.raises(CommandError) as caught:
+        call_command("bridge_set", str(history), str(tmp_path / "b.yaml"), "--slice=task", "--per-slice=1", "--seed=7")
+    assert str(caught.value).splitlines() == [
+        "history.csv, row 1, column case_id: a character that cannot be seen (found 'a␀'); allowed: a name on one line",
+        "history.csv, row 2, column case_id: spaces at an end (found 'b '); allowed: a name on one line",
+    ]
+
+
+def test_history_may_be_packed(history: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "history.tsv.gz"
+    packed.write_bytes(gzip.compress(b"case_id\ttask\na\tx, y\n"))
+    call_command("bridge_set", str(packed), str(tmp_path / "b.yaml"), "--slice=task", "--per-slice=1", "--seed=7")
+    assert yaml.safe_load((tmp_path / "b.yaml").read_text())["quotas"] == {"x, y": "1"}
+
+
 def test_shortage_is_refused_and_nothing_is_written(
     history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,7 +102,7 @@ def test_faults_of_the_file_are_named_by_row_and_column(history: Path, tmp_path:
     with pytest.raises(CommandError) as caught:
         call_command("bridge_set", str(history), str(tmp_path / "x.yaml"), "--slice=task", "--per-slice=1", "--seed=7")
     assert str(caught.value).splitlines() == [
-        "history.csv, row 7, column case_id: the case id is blank (found ' '); allowed: an id",
+        "history.csv, row 7, column case_id: blank (found ' '); allowed: a name on one line",
         "history.csv, row 8, column forced: neither yes nor no (found 'maybe'); allowed: true, false, or nothing",
     ]
 
