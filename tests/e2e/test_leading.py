@@ -227,10 +227,19 @@ def test_files_without_a_manifest_are_looked_at_changed_and_opened(
 def test_preview_has_no_barrier_and_fits_a_small_screen(
     lea: Author, without_manifest: list[Path], open_as: Open
 ) -> None:
+    (damaged := without_manifest[0].parent / f"{'a_long_name_' * 8}.csv.gz").write_bytes(b"\x1f\x8b")
+    long = without_manifest[-1].rename(damaged.with_name(f"judge_{'3' * 90}.jsonl"))
+    without_manifest = [*without_manifest[:-1], long]
     page = open_as(lea, "/p/p/audits/new", **PHONE)
-    page.get_by_label("The files", exact=True).set_input_files(without_manifest)
+    page.get_by_label("The files", exact=True).set_input_files([*without_manifest, damaged])
     page.get_by_role("button", name="Send and look").click()
     expect(page.get_by_role("heading", name="How the files would be read")).to_be_visible()
+    expect(page.get_by_text("the gzipped file is damaged or cut off")).to_be_visible()
+    assert (barriers(page), overflow(page)) == ([], 0)
+    manifest = page.get_by_label("The manifest", exact=True)
+    manifest.fill(manifest.input_value().replace("Maybe: Maybe", f"{'Mabye' * 30}: Maybe"))
+    page.get_by_role("button", name="Read again as written").click()
+    expect(page.get_by_text("Rare, or misspelled?")).to_be_visible()
     assert (barriers(page), overflow(page)) == ([], 0)
 
 
