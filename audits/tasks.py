@@ -32,11 +32,13 @@ def look_due(*, queue: int, number: int) -> None:
     """Something was settled in this queue."""
     from audits.services.charts import chart_bring_up_to_date
     from audits.services.looks import looks_bring_up_to_date
+    from audits.services.telling import settled_tell
 
     audit = Audit.objects.filter(queue=queue).first()
     if audit is not None:
         # The interval first: whoever watches sees it while the chart is still being drawn.
         looks_bring_up_to_date(audit=audit, clock=timezone.now)
+        settled_tell(audit=audit, now=timezone.now())
         chart_bring_up_to_date(audit=audit, now=timezone.now())
 
 
@@ -76,8 +78,10 @@ def looks_sweep() -> None:
         plan_charts_draw,
     )
     from audits.services.looks import looks_bring_up_to_date
+    from audits.services.telling import audits_that_settle_unseen, settled_tell
 
     _each(lambda audit: looks_bring_up_to_date(audit=audit, clock=timezone.now), audits_with_due_looks())
+    _each(lambda audit: settled_tell(audit=audit, now=timezone.now()), audits_that_settle_unseen())
     _each(lambda audit: chart_bring_up_to_date(audit=audit, now=timezone.now()), audits_without_chart())
     change_charts_draw(now=timezone.now())
     anchor_checks_make(now=timezone.now())

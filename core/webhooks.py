@@ -108,19 +108,26 @@ def delivery_send_again(*, delivery: WebhookDelivery, actor: Author, now: dateti
 
 
 def message_write(
-    *, project: Project, kind: WebhookKind, thing: str, data: Mapping[str, Any], now: datetime
+    *,
+    project: Project,
+    kind: WebhookKind,
+    thing: str,
+    data: Mapping[str, Any],
+    now: datetime,
+    at: datetime | None = None,
 ) -> WebhookMessage | None:
     """Tell whoever asked for this kind, in the caller's transaction, and wake who delivers once that commits.
 
     The same of the same thing is told once. `data` names records and addresses: what a case says, what a judge or a
-    person said of it and who they are, is for those who may ask.
+    person said of it and who they are, is for those who may ask. `at` is when it became so, where that is past: who
+    asked to be told after that is not.
     """
-    endpoints = [one for one in _live(project) if kind in one.kinds]
+    endpoints = [one for one in _live(project) if kind in one.kinds and (at is None or one.made_at <= at)]
     if not endpoints:
         return None
     whole = {"project": project.name, **data}
     message, new = WebhookMessage.objects.get_or_create(
-        project=project, kind=kind, thing=thing, defaults={"at": now, "data": whole}
+        project=project, kind=kind, thing=thing, defaults={"at": at or now, "data": whole}
     )
     if not new:
         return None

@@ -5,46 +5,76 @@ No message holds a number or a word of anybody's: it says where whoever may read
 
 from datetime import datetime
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from adjudication.models import Settlement
-from audits.models import Job, JobKind, Look
+from audits.models import Audit, AuditState, Job, JobKind, Look, Registration
 from audits.plans import target_reached
-from core.models import WebhookKind
+from audits.selectors import is_closed, last_look, settled_number
+from core.models import WebhookEndpoint, WebhookKind, WebhookMessage
 from core.webhooks import is_anybody_told, message_write
 
 IMPORTS = (JobKind.INTAKE, JobKind.TAKE_ANCHORS)
 
 
 def look_tell(*, look: Look, now: datetime) -> None:
-    """The look, and what it is the first of its registration to see. After the final look of a `monitored` audit there
-    is none, and nothing more is told of it."""
+    """The look, and what it is the first of its registration to see."""
     audit, registration = look.audit, look.registration
     if not is_anybody_told(audit.project):  # the draws are not read again for nobody
         return
-    where = {
+    told = [(WebhookKind.LOOK_COMPUTED, f"look {look.pk}")]
+    if target_reached(audit.plan, look.result):
+        told.append((WebhookKind.TARGET_REACHED, _sample(registration)))
+    if _is_all_settled(registration, look.watermark):
+        told.append((WebhookKind.AUDIT_SETTLED, _sample(registration)))
+    for kind, thing in told:
+        message_write(project=audit.project, kind=kind, thing=thing, data=_where(look, registration), now=now)
+
+
+@transaction.atomic
+def settled_tell(*, audit: Audit, now: datetime) -> WebhookMessage | None:
+    """That every drawn case is settled, where that came after the final look of a `monitored` audit: no look sees it,
+    and the final one is what is pointed at."""
+    look = last_look(audit)
+    if look is None or not is_closed(look):
+        return None
+    registration, watermark = audit.registrations.latest("n"), settled_number(audit)
+    this = {"project": audit.project, "kind": WebhookKind.AUDIT_SETTLED, "thing": _sample(registration)}
+    if WebhookMessage.objects.filter(**this).exists() or not _is_all_settled(registration, watermark):
+        return None
+    since = Settlement.objects.get(queue=audit.queue_id, number=watermark).at
+    return message_write(**this, data=_where(look, registration), now=now, at=since)
+
+
+def audits_that_settle_unseen() -> list[Audit]:
+    """What the sweeper asks: audits whose last settlements may have had no look, in projects where somebody is told."""
+    told = WebhookEndpoint.objects.filter(project=OuterRef("project"), ended_at=None)
+    monitored = Audit.objects.filter(Exists(told), state=AuditState.REGISTERED, plan__policy="monitored")
+    return list(monitored.select_related("project"))
+
+
+def _sample(registration: Registration) -> str:
+    return f"registration {registration.n} of audit {registration.audit_id}"
+
+
+def _where(look: Look, registration: Registration) -> dict[str, object]:
+    audit = look.audit
+    return {
         "audit": audit.name,
         "registration": registration.n,
         "look": look.pk,
         "url": reverse("audits-api:look", args=[audit.project.name, audit.name, look.pk]),
     }
-    sample = f"registration {registration.n} of audit {audit.pk}"
-    told = [(WebhookKind.LOOK_COMPUTED, f"look {look.pk}")]
-    if target_reached(audit.plan, look.result):
-        told.append((WebhookKind.TARGET_REACHED, sample))
-    if _has_seen_all(look):
-        told.append((WebhookKind.AUDIT_SETTLED, sample))
-    for kind, thing in told:
-        message_write(project=audit.project, kind=kind, thing=thing, data=where, now=now)
 
 
-def _has_seen_all(look: Look) -> bool:
-    """Whether every case drawn until its registration was settled by its watermark."""
-    if look.watermark < sum(look.registration.labels.values()):
+def _is_all_settled(registration: Registration, watermark: int) -> bool:
+    """Whether every case drawn until this registration was settled by the watermark."""
+    if watermark < sum(registration.labels.values()):
         return False
-    settled = Settlement.objects.filter(item=OuterRef("item"), number__lte=look.watermark)
-    drawn = look.audit.draws.filter(registration__n__lte=look.registration.n)
+    settled = Settlement.objects.filter(item=OuterRef("item"), number__lte=watermark)
+    drawn = registration.audit.draws.filter(registration__n__lte=registration.n)
     return not drawn.filter(~Exists(settled)).exists()
 
 

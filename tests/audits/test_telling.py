@@ -1,18 +1,22 @@
 """Webhooks are told of looks, targets, settled audits and imports, in the transaction that makes it so, and once."""
 
+import multiprocessing
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 
 from audits.models import Audit, Job, JobKind, Look
+from audits.selectors import is_closed, last_look
 from audits.services.jobs import ATTEMPTS, SILENT_FOR, job_ask, job_broken, job_cancel, job_done, job_take
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_extend, audit_register
-from core.models import Project, Role, Scope, WebhookMessage
+from audits.services.telling import settled_tell
+from audits.tasks import look_due, looks_sweep
+from core.models import Project, Role, Scope, WebhookEndpoint, WebhookMessage
 from core.webhooks import webhook_make
 from tests import factories
 from tests.factories import NOW
@@ -96,6 +100,73 @@ def test_target_is_told_at_the_first_look_that_reaches_it(project: Project) -> N
     settle(audit, 10)
     look(audit)
     assert (told().count("target.reached"), told().count("audit.settled")) == (1, 0)
+
+
+def closed(project: Project) -> Audit:
+    """A monitored audit after its final look, with cases still to settle."""
+    audit = registered(project, 200, policy="monitored", half_width=0.2)
+    while not is_closed(last_look(audit)):
+        settle(audit, 60)
+        look(audit)
+    return audit
+
+
+def left(audit: Audit) -> int:
+    return audit.draws.filter(item__state="open").count()
+
+
+def test_monitored_audit_that_settles_after_its_final_look_is_told_once(project: Project) -> None:
+    audit = closed(project)
+    looks = Look.objects.count()
+    settle(audit, left(audit) - 1)
+    look_due(queue=audit.queue_id, number=1)
+    assert "audit.settled" not in told()
+    settle(audit, 1)
+    for _ in range(2):
+        look_due(queue=audit.queue_id, number=1)
+        looks_sweep()
+    assert (Look.objects.count(), told().count("audit.settled")) == (looks, 1)
+    message = WebhookMessage.objects.get(kind="audit.settled")
+    assert (message.thing, message.at) == (f"registration 1 of audit {audit.pk}", NOW)
+    assert message.data["look"] == Look.objects.latest("pk").pk
+    assert message.deliveries.count() == 1
+
+
+def test_sweep_tells_of_a_closed_audit_whose_worker_was_not_woken(project: Project) -> None:
+    audit = closed(project)
+    settle(audit, left(audit))
+    looks_sweep()
+    assert told().count("audit.settled") == 1
+
+
+def test_final_look_that_sees_all_is_told_of_once_where_the_sweep_makes_it(project: Project) -> None:
+    audit = registered(project, 6, policy="monitored", half_width=0.2)
+    settle(audit, 6)
+    for _ in range(2):
+        looks_sweep()
+    assert told() == ["look.computed", "target.reached", "audit.settled"]
+
+
+def test_what_settled_before_a_webhook_was_made_is_not_told_to_it(project: Project) -> None:
+    audit = closed(project)
+    settle(audit, left(audit))
+    WebhookEndpoint.objects.update(made_at=NOW + timedelta(seconds=1))
+    looks_sweep()
+    assert told().count("audit.settled") == 0
+
+
+def _told_in_a_process(audit: Audit) -> bool:
+    return settled_tell(audit=audit, now=NOW) is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_at_once_tell_of_a_closed_audit_once(transactional_db: None, project: Project) -> None:
+    audit = closed(project)
+    settle(audit, left(audit))
+    connection.close()
+    with multiprocessing.get_context("fork").Pool(6, initializer=connection.close) as pool:
+        assert sum(pool.map(_told_in_a_process, [audit] * 6, chunksize=1)) == 1
+    assert told().count("audit.settled") == 1
 
 
 def test_case_that_nobody_can_judge_is_settled_too(project: Project) -> None:
