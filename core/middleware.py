@@ -1,8 +1,9 @@
 import logging
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from core.errors import InputError
 
@@ -12,14 +13,18 @@ log = logging.getLogger(__name__)
 class Problems:
     """What a service refuses is said in its own words: 409 where the answer is no, 422 where the input is wrong.
 
-    A view that can say it beside the field at fault catches the error itself.
+    A view that can say it beside the field at fault catches the error itself. An address that only takes a form says
+    so too, in the same words to everybody: who asks may be no member, and must learn nothing.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        answer = self.get_response(request)
+        if isinstance(answer, HttpResponseNotAllowed) and not answer.content:
+            answer.content = render_to_string("405.html").encode()
+        return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, InputError):

@@ -115,3 +115,17 @@ def test_the_same_ids_are_there_for_their_own_people(other: dict[str, object]) -
     ):
         route = next(route for route in routes() if route.name == name)
         assert lead.get(route.url(project="other", **other)).status_code == 200, name
+
+
+def test_address_that_only_takes_a_form_says_so_to_everybody_in_the_same_words(project: Project) -> None:
+    """A page that knew a project, or held a form's token, would differ from visitor to visitor."""
+    owner = Client()
+    owner.force_login(factories.make_person(project, "lea", Role.OWNER).user)
+    answers = [ask(owner, "get", route.url(project="mine", **missing(route))) for route in routes() if route.in_project]
+    pages = [answer for answer in answers if answer.status_code == 405 and not answer["Content-Type"].endswith("json")]
+    assert len(pages) >= 13
+    assert {page.content for page in pages} == {pages[0].content}
+    assert "It takes what the form of another page sends." in pages[0].content.decode()
+    assert [word for word in ("mine", "csrf", "lea<") if word in pages[0].content.decode()] == []
+    assert all(page["Allow"] for page in pages)
+    assert ask(Client(), "get", "/logout").content == pages[0].content
