@@ -15,15 +15,15 @@ from audits.manifest.files import INSIDE, name_fault
 from audits.manifest.guessing import MANIFESTS
 from audits.models import Audit, Job, JobKind
 from audits.selectors import require_registered
-from audits.services.jobs import job_ask, job_cancel
+from audits.services.jobs import OPEN, job_ask, job_cancel
 from core.errors import InputError, Problem
 from core.models import Author, Project
 from judges.holdouts import require_open
 
 MANIFEST = "manifest.yaml"
 PREVIEW = "-preview-"  # between the project's number and a random name
-PREVIEW_KEPT = 24 * 60 * 60  # seconds
 PREVIEW_NAME = re.compile(r"[0-9]+-preview-[A-Za-z0-9_-]{20,}")
+UPLOAD_KEPT = 24 * 60 * 60  # seconds, where no job waits for it
 KEPT = 30 * 24 * 60 * 60  # seconds
 FOLDER_NAME = re.compile(r"[A-Za-z0-9_-]{20,}")
 
@@ -75,13 +75,22 @@ def anchors_ask(*, file: UploadedFile | None, card: UploadedFile | None, actor: 
         raise
 
 
-def preview_store(*, files: Sequence[UploadedFile], project: Project, now: datetime) -> str:
-    """Keep files that a lead looks at before there is a manifest; those of earlier days go."""
+def labels_ask(*, audit: Audit, files: Sequence[UploadedFile], scope: str, actor: Author, now: datetime) -> Job:
+    """Keep label files, in their order, and ask for them to be taken in."""
+    require_registered(audit)
+    folder = upload_store(files)
+    try:
+        asked = {"folder": folder, "files": [str(file.name) for file in files], "scope": scope}
+        return job_ask(kind=JobKind.LABELS, audit=audit, actor=actor, now=now, asked=asked)
+    except BaseException:
+        upload_remove(folder)
+        raise
+
+
+def preview_store(*, files: Sequence[UploadedFile], project: Project) -> str:
+    """Keep files that a lead looks at before there is a manifest, for a day."""
     if not files:
         raise InputError(Problem("no file was sent", key="files", allowed="the files that hold cases and verdicts"))
-    for folder in _root().glob("*-*"):
-        if PREVIEW_NAME.fullmatch(folder.name) and now.timestamp() - folder.stat().st_mtime > PREVIEW_KEPT:
-            shutil.rmtree(folder, ignore_errors=True)
     return upload_store(files, token=f"{project.pk}{PREVIEW}{secrets.token_urlsafe(18)}")
 
 
@@ -195,6 +204,14 @@ def upload_folder(token: str) -> Path:
 
 def upload_remove(token: str) -> None:
     shutil.rmtree(upload_folder(token), ignore_errors=True)
+
+
+def uploads_abandoned_remove(*, now: datetime) -> None:
+    """Remove what was sent a day ago and no job waits for: previews, and what a killed process left behind."""
+    wanted = {asked.get("folder") for asked in Job.objects.filter(state__in=OPEN).values_list("asked", flat=True)}
+    for folder in _root().glob("*"):
+        if folder.name not in wanted and now.timestamp() - folder.stat().st_mtime > UPLOAD_KEPT:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _root() -> Path:

@@ -23,7 +23,7 @@ from core.sending import saved_as
 @csrf_protect
 def new(request: ProjectRequest) -> HttpResponse:
     try:
-        token = preview_store(files=request.FILES.getlist("files"), project=request.project, now=timezone.now())
+        token = preview_store(files=request.FILES.getlist("files"), project=request.project)
     except InputError as error:
         context = upload_context(request.project.name, error.problems)
         return render(request, "audits/new.html", context, status=BAD_INPUT)

@@ -36,7 +36,7 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
         "list": [],
         "new": [],
         "preview-new": [],
-        "preview": [preview_store(files=files, project=audit.project, now=NOW)],
+        "preview": [preview_store(files=files, project=audit.project)],
         "job-cancel": [job.pk],
         "calibration": [],
         "retention": [],

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from audits.models import Audit, Job, JobState
 from audits.services.working import job_run
+from audits.tasks import jobs_sweep
 from core.models import Project, Role
 from judges.models import CaseSet, Mapping
 from tests import factories
@@ -138,11 +139,12 @@ def test_form_without_a_file_and_one_above_the_limit_are_refused(lead: Client, s
     assert send(lead).status_code == 413
 
 
-def test_previews_of_earlier_days_go_when_another_comes(lead: Client, address: str) -> None:
+def test_previews_of_earlier_days_are_swept_away(lead: Client, address: str) -> None:
     (folder,) = (settings.VAR_DIR / "uploads").iterdir()
     old = timezone.now().timestamp() - 2 * 24 * 60 * 60
     os.utime(folder, (old, old))
     assert send(lead).status_code == 302
+    jobs_sweep()
     assert folder not in list((settings.VAR_DIR / "uploads").iterdir())
     assert len(list(Path(settings.VAR_DIR / "uploads").iterdir())) == 1
 

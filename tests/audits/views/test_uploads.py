@@ -3,6 +3,7 @@
 import html
 import os
 import re
+import time
 from io import BytesIO
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
 from audits.models import Audit, Job, JobState
 from audits.services.jobs import jobs_unattended
-from audits.services.uploads import refused_keep
+from audits.services.uploads import refused_keep, uploads_abandoned_remove
 from audits.services.working import job_run
 from audits.synthetic import synthetic_project
 from core.bodies import whole_bodies
@@ -300,3 +302,21 @@ def test_lists_of_refused_rows_go_after_a_month(lead: Client, sent: Path) -> Non
         os.utime(earlier, (then, then))
         refused_keep(job=Job(pk=1), lines=["file\n"], now=NOW)
         assert earlier.exists() is there
+
+
+def test_folder_of_a_killed_web_server_is_swept_away_and_one_that_a_job_waits_for_is_not(
+    lead: Client, sent: Path
+) -> None:
+    send(lead, sent)
+    root, old = settings.VAR_DIR / "uploads", time.time() - 25 * 60 * 60
+    (waited_for,) = root.iterdir()
+    left, fresh = root / ("k" * 24), root / ("f" * 24)
+    for folder in (left, fresh):
+        folder.mkdir()
+        (folder / "cases.tsv").write_text("half a file")
+    for folder in (waited_for, left):
+        os.utime(folder, (old, old))
+    uploads_abandoned_remove(now=timezone.now())
+    assert set(root.iterdir()) == {waited_for, fresh}
+    assert run(Job.objects.get()).state == JobState.DONE
+    assert set(root.iterdir()) == {fresh}
