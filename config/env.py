@@ -53,6 +53,24 @@ def base_path(name: str) -> str:
     return path
 
 
+def public_url(name: str, *, plain_allowed: bool) -> str:
+    """The address under which people and programs find us, or nothing where that is not said."""
+    address = os.environ.get(name, "")
+    schemes = ("https", "http") if plain_allowed else ("https",)
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in schemes and parts.hostname and address == f"{parts.scheme}://{parts.netloc}{parts.path}"
+    except ValueError:
+        whole = False
+    if address and (not whole or "@" in address or address.endswith("/")):
+        allowed = " or ".join(f"{scheme}://" for scheme in schemes)
+        raise ImproperlyConfigured(
+            f"{name} is {address!r}; allowed: an address that begins with {allowed} and ends with host or path, "
+            "as in https://audit.example/tertium, or nothing"
+        )
+    return address
+
+
 def issuer(name: str, *, plain_allowed: bool) -> str:
     """The address of an OpenID Connect provider, or nothing; without TLS anybody on the way could be anybody."""
     address = os.environ.get(name, "").rstrip("/")

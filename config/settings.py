@@ -95,6 +95,9 @@ TEMPLATES = [
 BASE_PATH = env.base_path("TERTIUM_BASE_PATH")
 FORCE_SCRIPT_NAME = BASE_PATH or None
 
+# Where messages to other programs say that we are; without it they name paths alone.
+PUBLIC_URL = env.public_url("TERTIUM_PUBLIC_URL", plain_allowed=not PRODUCTION)
+
 # Files are served from where they lie, compressed on the way by whatever stands in front: nothing has to be collected
 # before the first start.
 STATIC_URL = f"{BASE_PATH}/static/"

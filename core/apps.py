@@ -25,10 +25,11 @@ class CoreConfig(AppConfig):
     name = "core"
 
     def ready(self) -> None:
-        from core.checks import every_view_says_who_may_see_it
+        from core.checks import every_view_says_who_may_see_it, public_url_leads_here
         from core.sessions import session_begin
 
         checks.register(every_view_says_who_may_see_it, checks.Tags.urls)
+        checks.register(public_url_leads_here, checks.Tags.urls)
         pre_migrate.connect(_step_aside_for_migrations, sender=self, dispatch_uid="append-only-triggers-aside")
         user_logged_in.connect(session_begin, dispatch_uid="session-limits")
         post_migrate.connect(_install_after_migrate, dispatch_uid="append-only-triggers")

@@ -1,9 +1,12 @@
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection, connections
+from django.http.request import validate_host
 from django.urls import get_resolver
 
 from core.access import UNDECLARED, undeclared
@@ -11,6 +14,7 @@ from core.commands import unprepared
 from core.records import unguarded_tables
 
 UNGUARDED = "core.E002"
+ELSEWHERE = "core.E003"
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +24,19 @@ def every_view_says_who_may_see_it(**_: Any) -> list[CheckMessage]:
         Error(f"{route}: the view does not say who may see it", id=UNDECLARED)
         for route in undeclared(get_resolver().url_patterns)
     ]
+
+
+def public_url_leads_here(**_: Any) -> list[CheckMessage]:
+    """What others are told must be an address that we answer."""
+    if not settings.PUBLIC_URL:
+        return []
+    parts = urlsplit(settings.PUBLIC_URL)
+    faults = []
+    if not validate_host(str(parts.hostname), settings.ALLOWED_HOSTS):
+        faults.append(f"its host is none of ALLOWED_HOSTS ({', '.join(settings.ALLOWED_HOSTS)})")
+    if parts.path != settings.BASE_PATH:
+        faults.append(f"its path is {parts.path or 'none'}, TERTIUM_BASE_PATH is {settings.BASE_PATH or 'none'}")
+    return [Error(f"TERTIUM_PUBLIC_URL is {settings.PUBLIC_URL}: {fault}", id=ELSEWHERE) for fault in faults]
 
 
 def refuse_unguarded() -> None:

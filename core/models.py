@@ -177,7 +177,7 @@ class WebhookKind(models.TextChoices):
     LOOK_COMPUTED = "look.computed", "a look was computed"
     TARGET_REACHED = "target.reached", "a look has reached its plan's target width"
     AUDIT_SETTLED = "audit.settled", "every case drawn is settled"
-    IMPORT_FINISHED = "import.finished", "an intake, or an anchor set taken in, has ended, well or not"
+    IMPORT_FINISHED = "import.finished", "an intake, or an import of anchors or labels, has ended, well or not"
 
 
 class WebhookEndpoint(models.Model):

@@ -14,15 +14,16 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audits.api.base import NAME, AuditView
-from audits.api.shapes import LabelsAnswer
+from audits.api.base import NAME, AuditView, example_job
+from audits.api.jobs import ACCEPTED, accepted
+from audits.api.shapes import JobAnswer, LabelsAnswer
 from audits.exports.anchors import anchor_lines
 from audits.exports.report import report_data, report_json
 from audits.exports.reviews import review_lines
 from audits.exports.tables import CONTENT_TYPES
 from audits.models import Audit
 from audits.selectors import require_registered
-from audits.services.uploads import upload_folder, upload_remove, upload_store
+from audits.services.uploads import labels_ask, too_large, upload_folder, upload_remove, upload_store
 from core.api.once import once
 from core.api.shapes import Given, one_of, shape
 from core.errors import InputError, Problem
@@ -31,7 +32,7 @@ from core.sending import saved_as
 
 KIND = OpenApiParameter("kind", str, "path", enum=list(CONTENT_TYPES))
 FILES = {(200, kind.partition(";")[0]): OpenApiTypes.STR for kind in CONTENT_TYPES.values()}
-LABELS_LIMIT = 5_000_000  # bytes that are taken in while the client waits
+AT_ONCE = 5_000_000  # bytes that are taken in while the client waits
 
 
 class Report(AuditView):
@@ -96,11 +97,11 @@ class Labels(AuditView):
     @extend_schema(
         operation_id="labels",
         summary="Take in labels that people gave elsewhere",
-        description=f"As the manifest's `reviews` describes their file; all or nothing. Up to {LABELS_LIMIT:,} bytes: "
-        "the command `import_reviews` takes more.",
+        description=f"As the manifest's `reviews` describes their file; all or nothing. Up to {AT_ONCE:,} bytes are "
+        "taken in at once; for more the answer is a job.",
         parameters=[NAME],
         request={"multipart/form-data": LabelsGiven},
-        responses=shape(LabelsAnswer),
+        responses={200: shape(LabelsAnswer), ACCEPTED: shape(JobAnswer)},
         examples=[
             OpenApiExample(
                 "taken in",
@@ -110,7 +111,9 @@ class Labels(AuditView):
                     '"duplicate": 0, "surplus": 0, "waiting": 0, "settled": {"imported": 40}}'
                 ),
                 response_only=True,
-            )
+                status_codes=["200"],
+            ),
+            OpenApiExample("under way", example_job(kind="labels"), response_only=True, status_codes=[str(ACCEPTED)]),
         ],
     )
     @once
@@ -119,6 +122,9 @@ class Labels(AuditView):
         given: dict[str, Any] = self.given(LabelsGiven, request)
         if not given.get("files"):
             raise InputError(Problem("no file was sent", key="files", allowed="the files that hold the labels"))
+        if sum(file.size for file in given["files"]) > AT_ONCE:
+            asked = {"files": given["files"], "scope": given["scope"]}
+            return accepted(labels_ask(audit=audit, **asked, actor=self.author, now=timezone.now()))
         # Imported where it is needed: whoever only reads must not pay for what draws a sample.
         from audits.services.importing import reviews_import
 
@@ -133,6 +139,4 @@ class Labels(AuditView):
         return Response(report.as_dict())
 
     def body_problem(self, size: int) -> Problem | None:
-        if size <= LABELS_LIMIT:
-            return None
-        return Problem("the upload is too large", value=f"{size:,} bytes", allowed=f"at most {LABELS_LIMIT:,} bytes")
+        return too_large(size)

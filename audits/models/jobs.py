@@ -11,6 +11,7 @@ class JobKind(models.TextChoices):
     EXTEND = "extend"
     MAKE_ANCHORS = "anchors"
     TAKE_ANCHORS = "anchors in"  # from a file
+    LABELS = "labels"  # that people gave elsewhere
     PACKET = "packet"
     KNOWN_SET = "known set"  # of an anchor set: to practise on, or hidden in audits
     RETENTION = "retention"  # texts that go, or only what would

@@ -30,6 +30,7 @@ from audits.exports.tables import format_of
 from audits.models import AnchorPart, AnchorSet, Audit, Job, JobKind
 from audits.selectors import require_registered
 from audits.services.jobs import job_ask
+from audits.services.telling import import_without_job_tell
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.identity import file_hash
@@ -181,10 +182,16 @@ class Taken:
 
 
 def anchor_set_take(
-    *, path: Path, card: Path | None, actor: Author, now: datetime, progress: Progress | None = None
+    *,
+    path: Path,
+    card: Path | None,
+    actor: Author,
+    now: datetime,
+    progress: Progress | None = None,
+    by_job: bool = False,
 ) -> Taken:
     """Take in a set as it was exported, in any of its formats, all of it or nothing. An altered file is refused by its
-    hash; the same one again adds nothing."""
+    hash; the same one again adds nothing. A job tells webhooks of its end itself."""
     kind = format_of(path, SET_FORMATS)
     if not path.is_file():
         raise InputError(Problem("there is no such file", file=str(path)))
@@ -215,7 +222,11 @@ def anchor_set_take(
         return Taken(_same(there, head, path.name), present=True)
     before = sets.filter(version__lt=head["anchor_set_version"]).first()
     source = f"{path.name[:150]}, sha256 {file_hash(path)[:12]}"
-    return Taken(_store(told, found, before, audit=None, source=source, actor=actor, now=now), present=False)
+    with transaction.atomic():
+        made = _store(told, found, before, audit=None, source=source, actor=actor, now=now)
+        if not by_job:
+            import_without_job_tell(kind=JobKind.TAKE_ANCHORS, brought=made, now=now)
+    return Taken(made, present=False)
 
 
 def _same(there: AnchorSet, head: Card, file: str) -> AnchorSet:

@@ -12,9 +12,10 @@ from adjudication.models import Item, ItemState
 from adjudication.services.imports import Imported, ImportedAnswers, labels_import
 from adjudication.services.queues import NewItem, items_add
 from audits.exports.cells import neutral
-from audits.models import Audit
+from audits.models import Audit, JobKind
 from audits.selectors import require_registered
 from audits.services.registering import artifacts_of
+from audits.services.telling import import_without_job_tell
 from core.batches import batches
 from core.errors import InputError, Problem
 from core.models import Author
@@ -51,6 +52,13 @@ class ReviewImport:
             **asdict(self.imported),
         }
 
+    @property
+    def words(self) -> str:
+        of = self.imported
+        return (
+            f"{of.reviews} reviews and {of.adjudications} final decisions stored, {of.duplicate} reviews there already"
+        )
+
 
 @dataclass(frozen=True)
 class _CaseLabels:
@@ -61,11 +69,13 @@ class _CaseLabels:
     rows: tuple[LabelRow, ...]
 
 
-def reviews_import(*, audit: Audit, paths: Sequence[Path], scope: Scope, actor: Author, now: datetime) -> ReviewImport:
+def reviews_import(
+    *, audit: Audit, paths: Sequence[Path], scope: Scope, actor: Author, now: datetime, by_job: bool = False
+) -> ReviewImport:
     """Store the labels of a file, or of several that follow each other, under imported authors, all or nothing.
 
     Labels of cases that were not drawn are refused, unless the scope says to leave them out or to take
-    them as outside the sample, where no estimate uses them.
+    them as outside the sample, where no estimate uses them. A job tells webhooks of its end itself.
     """
     require_registered(audit)
     # What the manifest says of its own file holds for this one, and messages name the file that was given.
@@ -88,6 +98,8 @@ def reviews_import(*, audit: Audit, paths: Sequence[Path], scope: Scope, actor: 
             rows = [row for row in rows if row.case in drawn]
         for chunk in batches(rows, CHUNK):
             _merge(report.imported, _import_chunk(audit, source, chunk, source.file, actor, now))
+        if not by_job:
+            import_without_job_tell(kind=JobKind.LABELS, brought=audit, now=now)
     return report
 
 

@@ -11,9 +11,10 @@ from adjudication.models import Queue
 from adjudication.services.queues import queue_open
 from audits.manifest.refusals import NONE_REFUSED, Refusals
 from audits.manifest.specs import Manifest
-from audits.models import Audit, AuditState
+from audits.models import Audit, AuditState, JobKind
 from audits.services.columns import columns_check
 from audits.services.sizing import draft_size
+from audits.services.telling import import_without_job_tell
 from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.identity import files_hash, value_hash
@@ -73,17 +74,13 @@ class Opened:
     integrity: dict[str, Any]
 
 
-def _nobody_waits(audit: Audit) -> None:
-    pass
-
-
 def audit_open(
     *,
     manifest: Manifest,
     actor: Author,
     now: datetime,
     progress: Progress = silent,
-    opened: Callable[[Audit], None] = _nobody_waits,
+    opened: Callable[[Audit], None] | None = None,
     refusals: Refusals = NONE_REFUSED,
 ) -> Opened:
     """Take in what the manifest names into the actor's project, and leave a draft audit. The same manifest
@@ -91,7 +88,8 @@ def audit_open(
 
     Every file is read once, to its end: rows land in chunks that nobody sees, and all problems are raised at
     once. All that the manifest brings is then made visible by one transaction, of which `opened` is a part; one
-    bad row anywhere, and it is removed. What `refusals` names is told already, and left out.
+    bad row anywhere, and it is removed. What `refusals` names is told already, and left out. `opened` is a job's, which
+    tells webhooks of its end itself.
     """
     project = actor.project
     _refuse_another_project(project, manifest)
@@ -107,7 +105,10 @@ def audit_open(
             load.complete()
             comparison = comparison_store(comparison, summary, further=further)
             audit = _draft(manifest, project, comparison, actor, now)
-            opened(audit)
+            if opened:
+                opened(audit)
+            else:
+                import_without_job_tell(kind=JobKind.INTAKE, brought=audit, now=now)
     draft_size(audit=audit)
     columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index, problems))
     return Opened(audit, intake.files, summary_of(comparison).integrity)

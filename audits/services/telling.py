@@ -7,16 +7,16 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.urls import reverse
 
 from adjudication.models import Settlement
-from audits.models import Audit, AuditState, Job, JobKind, Look, Registration
+from audits.models import AnchorSet, Audit, AuditState, Job, JobKind, JobState, Look, Registration
 from audits.plans import target_reached
 from audits.selectors import is_closed, last_look, settled_number
-from core.models import WebhookEndpoint, WebhookKind, WebhookMessage
+from core.addresses import address_of
+from core.models import Project, WebhookEndpoint, WebhookKind, WebhookMessage
 from core.webhooks import is_anybody_told, message_write
 
-IMPORTS = (JobKind.INTAKE, JobKind.TAKE_ANCHORS)
+IMPORTS = (JobKind.INTAKE, JobKind.TAKE_ANCHORS, JobKind.LABELS)
 
 
 def look_tell(*, look: Look, now: datetime) -> None:
@@ -65,7 +65,7 @@ def _where(look: Look, registration: Registration) -> dict[str, object]:
         "audit": audit.name,
         "registration": registration.n,
         "look": look.pk,
-        "url": reverse("audits-api:look", args=[audit.project.name, audit.name, look.pk]),
+        "url": address_of("audits-api:look", audit.project.name, audit.name, look.pk),
     }
 
 
@@ -80,13 +80,34 @@ def _is_all_settled(registration: Registration, watermark: int) -> bool:
 
 def import_tell(*, job: Job, now: datetime) -> None:
     """How an import has ended; all other work is told of by what it brings."""
-    if job.kind not in IMPORTS:
-        return
-    data = {
-        "job": job.pk,
-        "kind": job.kind,
-        "state": job.state,
-        "audit": job.audit.name if job.audit else None,
-        "url": reverse("audits-api:job", args=[job.project.name, job.pk]),
-    }
-    message_write(project=job.project, kind=WebhookKind.IMPORT_FINISHED, thing=f"job {job.pk}", data=data, now=now)
+    if job.kind in IMPORTS:
+        _import_tell(
+            project=job.project,
+            thing=f"job {job.pk}",
+            job=job.pk,
+            kind=job.kind,
+            state=job.state,
+            audit=job.audit.name if job.audit else None,
+            url=address_of("audits-api:job", job.project.name, job.pk),
+            now=now,
+        )
+
+
+def import_without_job_tell(*, kind: JobKind, brought: Audit | AnchorSet, now: datetime) -> None:
+    """What a command, or a request that waits for it, has taken in; what that refuses, it says to who asked."""
+    audit = brought if isinstance(brought, Audit) else None
+    route, name = ("audits-api:audit", audit.name) if audit else ("audits-api:anchor-set", brought.pk)
+    _import_tell(
+        project=brought.project,
+        thing=f"{kind}: {brought.pk} at {now.isoformat()}",
+        job=None,
+        kind=kind,
+        state=JobState.DONE,
+        audit=audit.name if audit else None,
+        url=address_of(route, brought.project.name, name),
+        now=now,
+    )
+
+
+def _import_tell(*, project: Project, thing: str, now: datetime, **data: object) -> None:
+    message_write(project=project, kind=WebhookKind.IMPORT_FINISHED, thing=thing, data=data, now=now)

@@ -16,6 +16,7 @@ from audits.models import AnchorSet, Audit, Job, JobKind
 from audits.packets.making import packet_write
 from audits.services.anchoring import known_set_from_anchors
 from audits.services.anchorsets import anchor_set_make, anchor_set_take
+from audits.services.importing import reviews_import
 from audits.services.jobs import (
     ATTEMPTS,
     SILENT_FOR,
@@ -107,7 +108,18 @@ def _take_anchors(job: Job, clock: Clock) -> None:
     folder = upload_folder(job.asked["folder"])
     card = folder / job.asked["card"] if job.asked["card"] else None
     path = folder / job.asked["file"]
-    anchor_set_take(path=path, card=card, actor=job.actor, now=clock(), progress=JobProgress(job))
+    anchor_set_take(path=path, card=card, actor=job.actor, now=clock(), progress=JobProgress(job), by_job=True)
+
+
+def _labels(job: Job, clock: Clock) -> Audit:
+    assert job.audit is not None
+    folder = upload_folder(job.asked["folder"])
+    paths = [folder / name for name in job.asked["files"]]
+    report = reviews_import(
+        audit=job.audit, paths=paths, scope=job.asked["scope"], actor=job.actor, now=clock(), by_job=True
+    )
+    job.outcome = f"{report.words}."
+    return job.audit
 
 
 def _packet(job: Job, clock: Clock) -> Audit:
@@ -144,6 +156,7 @@ WORK: dict[JobKind, Callable[[Job, Clock], Audit | None]] = {
     JobKind.EXTEND: _extend,
     JobKind.MAKE_ANCHORS: _make_anchors,
     JobKind.TAKE_ANCHORS: _take_anchors,
+    JobKind.LABELS: _labels,
     JobKind.PACKET: _packet,
     JobKind.KNOWN_SET: _known_set,
     JobKind.RETENTION: _retention,

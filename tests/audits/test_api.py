@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from audits.services.working import job_run
 from audits.synthetic import synthetic_project
-from core.models import Event, Project, Role, Scope
+from core.models import Event, Project, Role, Scope, WebhookMessage
+from core.webhooks import webhook_make
+from judges.intake.specs import Join, ReviewColumns, ReviewSource
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -211,8 +214,34 @@ def test_label_file_is_taken_in_as_the_manifest_says(pipeline: Client, project: 
     assert pipeline.post(f"{HERE}/audits/swap-1/labels", {}).status_code == 422
     nothing = pipeline.post(f"{HERE}/audits/swap-1/labels", {"files": SimpleUploadedFile("x.csv", b"a\n")})
     assert nothing.status_code == 409  # a draft
-    large = {"files": SimpleUploadedFile("x.csv", b"a" * 5_000_001)}
-    assert pipeline.post(f"{HERE}/audits/swap-1/labels", large).status_code == 413
+
+
+def label_file(audit: Audit) -> dict[str, Any]:
+    """A label for each drawn case, as the audit's manifest would describe it."""
+    sides = {"both": ReviewColumns({"ann": "ann"})}
+    source = asdict(ReviewSource("labels.csv", "csv", "minimal", Join("id"), "table-2@1", sides))
+    Audit.objects.filter(pk=audit.pk).update(review=audit.review | {"sources": [source]})
+    rows = "".join(f"{case},Yes\n" for case in audit.draws.values_list("case__case_id", flat=True))
+    return {"files": SimpleUploadedFile("labels.csv", f"id,ann\n{rows}".encode()), "scope": "drawn only"}
+
+
+def test_label_file_that_would_keep_its_sender_waiting_is_taken_in_by_a_worker(
+    pipeline: Client, audit: Audit, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, actor = f"{HERE}/audits/swap-1/labels", factories.operator(audit)
+    webhook_make(url="https://ci.example/", kinds=["import.finished"], actor=actor, now=factories.NOW)
+    assert pipeline.post(here, label_file(audit)).json()["reviews"] == 8
+    monkeypatch.setattr("audits.api.exports.AT_ONCE", 20)
+    answer = pipeline.post(here, label_file(audit))
+    assert len(list((settings.VAR_DIR / "uploads").iterdir())) == 1
+    job = work(answer)
+    assert (job["state"], job["kind"], job["audit"]) == ("done", "labels", "swap-1"), job
+    assert job["outcome"] == "0 reviews and 0 final decisions stored, 8 reviews there already."
+    assert list((settings.VAR_DIR / "uploads").iterdir()) == []
+    told = [(one["job"], one["state"]) for one in WebhookMessage.objects.order_by("pk").values_list("data", flat=True)]
+    assert told == [(None, "done"), (job["number"], "done")]
+    settings.UPLOAD_LIMIT = 100
+    assert (pipeline.post(here, label_file(audit)).status_code, Job.objects.count()) == (413, 1)
 
 
 @pytest.fixture

@@ -3,18 +3,24 @@
 import multiprocessing
 from collections.abc import Sequence
 from datetime import timedelta
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
+from django.urls import clear_script_prefix, set_script_prefix
 
-from audits.models import Audit, Job, JobKind, Look
+from audits.models import AnchorSet, Audit, Job, JobKind, Look
 from audits.selectors import is_closed, last_look
+from audits.services.anchorsets import anchor_set_make
 from audits.services.jobs import ATTEMPTS, SILENT_FOR, job_ask, job_broken, job_cancel, job_done, job_take
 from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_extend, audit_register
 from audits.services.telling import settled_tell
+from audits.synthetic import synthetic_project
 from audits.tasks import look_due, looks_sweep
 from core.models import Project, Role, Scope, WebhookEndpoint, WebhookMessage
 from core.webhooks import webhook_make
@@ -241,6 +247,56 @@ def test_import_is_told_however_it_ends(project: Project) -> None:
         ("intake", "cancelled"),
         ("intake", "broken"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("public", "base", "before"),
+    [
+        ("", "", ""),
+        ("", "/tertium", "/tertium"),
+        ("https://audit.example", "", "https://audit.example"),
+        ("https://audit.example/tertium", "/tertium", "https://audit.example/tertium"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "/tertium/"])
+def test_address_is_as_whole_as_the_installation_says_in_every_thread(
+    project: Project, settings: Any, public: str, base: str, before: str, prefix: str
+) -> None:
+    """Django keeps the path of a proxy for each thread, and threads of a worker have none."""
+    settings.PUBLIC_URL, settings.BASE_PATH = public, base
+    lea = factories.make_person(project, "lea", Role.LEAD)
+    job = taken(lea)
+    set_script_prefix(prefix or "/")
+    try:
+        job_done(job=job, audit=None, now=NOW)
+    finally:
+        clear_script_prefix()
+    assert said()[0]["url"] == f"{before}/api/v1/projects/p/jobs/{job.pk}"
+
+
+def test_what_a_command_takes_in_is_told(project: Project, tmp_path: Path) -> None:
+    manifest = synthetic_project(tmp_path / "s", name="swap-1", project="p", seed="5", number=40)
+    for _ in range(2):
+        call_command("open_audit", manifest, stdout=StringIO())
+    audit = Audit.objects.get()
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    settle(audit, 3)
+    anchor_set_make(audit=audit, name="gold", licence="x", actor=factories.operator(audit), now=NOW)
+    file = tmp_path / "gold.jsonl"
+    call_command("export_anchor_set", "p", "gold", file, stdout=StringIO())
+    other = factories.make_project("other")
+    webhook_make(url="https://ci.example/", kinds=ALL, actor=factories.operator_of(other), now=NOW)
+    for _ in range(2):
+        call_command("anchor_sets", "other", "--file", file, stdout=StringIO())
+    with pytest.raises(CommandError):
+        call_command("open_audit", tmp_path / "none.yaml", stdout=StringIO())
+    theirs = AnchorSet.objects.get(project=other)
+    opened = {"project": "p", "audit": "swap-1", "url": "/api/v1/projects/p/audits/swap-1", "kind": "intake"}
+    taken_in = {"project": "other", "audit": None, "kind": "anchors in"}
+    taken_in["url"] = f"/api/v1/projects/other/anchor-sets/{theirs.pk}"
+    assert said() == [one | {"job": None, "state": "done"} for one in (opened, opened, taken_in)]
+    key = factories.make_token(other, Scope.AUDITS_READ).key
+    assert Client(headers={"Authorization": f"Bearer {key}"}).get(str(taken_in["url"])).status_code == 200
 
 
 def test_job_that_is_no_import_is_not_told(project: Project) -> None:

@@ -21,6 +21,7 @@ from audits.services.looks import looks_bring_up_to_date
 from audits.services.registering import audit_register
 from config import doctor
 from config.metrics import COUNTED
+from core.checks import public_url_leads_here
 from core.events import event_record
 from core.records import install_triggers
 from tests import factories
@@ -178,6 +179,17 @@ def test_doctor_says_what_is_wrong_and_what_to_do(capsys: pytest.CaptureFixture[
     assert [name for name, line in lines.items() if line.startswith("FAIL")] == ["broker"]
     assert lines["broker"].endswith("answers are stored all the same, looks wait; start it, or correct REDIS_URL")
     assert "answers" in lines["database"]
+
+
+@pytest.mark.django_db
+def test_doctor_sees_a_public_address_that_leads_elsewhere(settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.BASE_PATH = ["audit.example"], "/tertium"
+    settings.PUBLIC_URL = "https://audit.example:8443/tertium"
+    assert public_url_leads_here() == []
+    settings.PUBLIC_URL = "https://other.example"
+    found = examined(1)["settings"]
+    assert "other.example: its host is none of ALLOWED_HOSTS (audit.example)" in found["found"]
+    assert "its path is none, TERTIUM_BASE_PATH is /tertium" in found["found"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -113,6 +113,9 @@ def test_sign_in_submit_upload_and_export_work(visitor: Visitor) -> None:
     audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
     status, _, text = visitor.ask("GET", f"{PREFIX}/p/alpha/audits/{audit.name}/anchors.csv")
     assert (status, "case_id" in text.splitlines()[0]) == (200, True)
+    for address, status in (("nowhere", 404), ("logout", 405)):
+        found, _, text = visitor.ask("GET", f"{PREFIX}/{address}")
+        assert (found, re.findall(r'<a href="(.*?)"', text)) == (status, [f"{PREFIX}/"])
     token = visitor.cookies["tertium_csrf"]
     body = (
         f'--b\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
@@ -131,6 +134,7 @@ def test_sign_in_submit_upload_and_export_work(visitor: Visitor) -> None:
         ),
         ({"ALLOWED_HOSTS": "https://audit.example"}, "ALLOWED_HOSTS has 'https://audit.example'; allowed: host names"),
         ({"ALLOWED_HOSTS": "audit.example:8443"}, "ALLOWED_HOSTS has 'audit.example:8443'; allowed: host names alone"),
+        ({"TERTIUM_PUBLIC_URL": "audit.example"}, "TERTIUM_PUBLIC_URL is 'audit.example'; allowed: an address that"),
         ({"BEHIND_TLS_PROXY": "yes"}, "BEHIND_TLS_PROXY is 'yes'; allowed: True, False"),
     ],
 )

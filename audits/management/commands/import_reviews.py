@@ -38,16 +38,16 @@ class Command(AuditCommand):
     def run_for(self, audit: Audit, options: dict[str, Any]) -> tuple[Result, Callable[[], list[str]], bool]:
         require_within_limit(options["files"])
         scope: Scope = "all" if options["all"] else "drawn only" if options["drawn_only"] else "drawn or refused"
-        report = reviews_import(
+        done = reviews_import(
             audit=audit, paths=options["files"], scope=scope, actor=operator_of(audit.project), now=timezone.now()
-        ).as_dict()
+        )
+        report = done.as_dict()
 
         def lines() -> list[str]:
             settled = ", ".join(f"{number} {how}" for how, number in report["settled"].items()) or "none"
             outside = {"all": "taken as outside the sample", "drawn only": "left out"}.get(scope, "")
             return [
-                f"{report['file']}: {report['reviews']} reviews and {report['adjudications']} final decisions stored, "
-                f"{report['duplicate']} reviews there already",
+                f"{report['file']}: {done.words}",
                 f"  settled: {settled}; {report['waiting']} still without an agreed label",
                 *([f"  {report['surplus']} reviews {SURPLUS}"] if report["surplus"] else []),
                 *([f"  {report['elsewhere']} cases are of another partition: left out"] if report["elsewhere"] else []),
