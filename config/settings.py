@@ -104,6 +104,7 @@ STATIC_URL = f"{BASE_PATH}/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 
+CSRF_FAILURE_VIEW = "core.views.forged"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 # Cookies know no port: two installations on one machine would sign each other's people out.

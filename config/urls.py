@@ -8,10 +8,21 @@ from core.api.views import Nothing
 from core.members import member_removal, member_role, members
 from core.signin import SignIn
 from core.sso import sso, sso_callback
-from core.views import healthz, home, project_home, readyz, server_error, token_revoked, tokens
+from core.views import (
+    bad_request,
+    forbidden,
+    healthz,
+    home,
+    not_found,
+    project_home,
+    readyz,
+    server_error,
+    token_revoked,
+    tokens,
+)
 from core.webhook_views import webhook, webhook_ended, webhook_renewed, webhook_sent_again, webhooks
 
-handler500 = server_error
+handler400, handler403, handler404, handler500 = bad_request, forbidden, not_found, server_error
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -3,11 +3,13 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
-from django.template.loader import render_to_string
 
-from core.errors import InputError
+from core.errors import InputError, Problem
+from core.notices import notice
 
 log = logging.getLogger(__name__)
+
+ONLY_A_FORM = Problem("not a method of this address")
 
 
 class Problems:
@@ -23,7 +25,9 @@ class Problems:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         answer = self.get_response(request)
         if isinstance(answer, HttpResponseNotAllowed) and not answer.content:
-            answer.content = render_to_string("405.html").encode()
+            said = notice(request, "405.html", answer.status_code, ONLY_A_FORM)
+            said["Allow"] = answer["Allow"]
+            return said
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -1,7 +1,7 @@
 import sys
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -12,6 +12,7 @@ from core.checks import why_unready
 from core.errors import InputError, Problem
 from core.forms import TokenForm
 from core.models import Membership, Role
+from core.notices import notice
 from core.pages import Link, links_of
 from core.tokens import pipeline_token_make, token_revoke, tokens_of
 
@@ -19,6 +20,22 @@ BAD_INPUT, NOT_READY = InputError.status, 503
 SHOWN_TOKENS = 100
 RETRY_AFTER = 5  # seconds
 AWAY = "Nothing was lost that was shown as saved, and a review that is sent again is stored once."
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return notice(request, "400.html", 400, Problem("the request cannot be read, or was sent to another host"))
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return notice(request, "403.html", 403, Problem("you may not do this"))
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return notice(request, "404.html", 404, Problem("there is nothing here"))
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return notice(request, "403_csrf.html", 403, Problem("the token against forged requests is missing or old"))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -30,11 +47,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if isinstance(sys.exc_info()[1], (OperationalError, InterfaceError)):
         status, template = NOT_READY, "503.html"
         words = Problem("the database does not answer", allowed="the same again, in a moment")
-    wanted = request.get_preferred_type(["text/html", "application/json"])
-    if wanted == "application/json" or request.path_info.startswith("/api/"):
-        answer: HttpResponse = JsonResponse({"errors": [words.as_dict()]}, status=status)
-    else:
-        answer = render(None, template, {"what": AWAY}, status=status)
+    answer = notice(request, template, status, words, what=AWAY)
     if status == NOT_READY:
         answer["Retry-After"] = str(RETRY_AFTER)
     return answer

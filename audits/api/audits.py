@@ -133,6 +133,8 @@ CASE = OpenApiParameter("case", str, "query", description="the pair of this case
 
 
 class Pairs(AuditView):
+    queries = ("state", "case", "cursor")
+
     @extend_schema(
         operation_id="pairs",
         summary="Pairs, each with why it is what it is",
@@ -159,6 +161,8 @@ class Caches(AuditView):
 
 
 class Readers(AuditView):
+    queries = ("side", "parser", "setting", "mapping")
+
     @extend_schema(
         operation_id="readers",
         summary="What another parser or mapping would read",
@@ -173,7 +177,7 @@ class Readers(AuditView):
         responses=OpenApiTypes.OBJECT,
     )
     def get(self, request: Request, name: str) -> Response:
-        wanted = {key: request.query_params.get(key, "") for key in ("side", "parser", "setting", "mapping")}
+        wanted = {key: request.query_params.get(key, "") for key in self.queries}
         return Response(asdict(rereading_of(self.audit(name), **wanted, first=REREAD)))
 
 

@@ -49,6 +49,7 @@ DIAGNOSIS = {
 
 class Diagnoses(AuditView):
     writes = (Scope.DECIDE,)
+    queries = ("code", "owner", "cursor")
 
     @extend_schema(
         operation_id="diagnoses",

@@ -280,7 +280,7 @@ def _card_beside(path: Path, facts: Card) -> Card:
     """The card as it came, if it says of the anchors what they are."""
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(Problem("not a readable data card", file=path.name, allowed="the .card.json")) from error
     for name in TOLD_BY_THE_ANCHORS:
         stated = card.get(name) if isinstance(card, dict) else None

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -20,7 +20,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from core.access import Declared, log_refusal, member_of, role_of
-from core.api.problems import TooLarge
+from core.api.problems import ALLOWED, TooLarge
 from core.api.throttles import PerPerson
 from core.errors import Problem
 from core.models import ApiToken, Author, Project, Role, Scope
@@ -28,6 +28,7 @@ from core.tokens import token_find, token_used
 
 BODY_LIMIT = 5_000_000  # bytes of a body that is no upload
 DRAINED = 64 * 2**20  # a client that is still sending would not read the answer
+DEEPEST, TOO_DEEP = 20, "JSON nested too deeply"
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -63,17 +64,38 @@ class AlwaysJson(BaseContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
+class Json(JSONParser):
+    """JSON, nested no deeper than anything here is: what is deeper could end whoever walks through it."""
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            found = super().parse(*args, **kwargs)
+        except RecursionError as error:
+            raise ParseError(TOO_DEEP) from error
+        level = [found]
+        for _ in range(DEEPEST):
+            level = [inner for one in level if isinstance(one, (dict, list)) for inner in _inside(one)]
+        if level:
+            raise ParseError(TOO_DEEP)
+        return found
+
+
+def _inside(found: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return found.values() if isinstance(found, dict) else found
+
+
 class ApiView(APIView):
     """Members of the project in these `roles`, and tokens that have one of the scopes for what is asked."""
 
     roles: ClassVar[tuple[Role, ...]] = ()
     reads: ClassVar[tuple[Scope, ...]] = ()
     writes: ClassVar[tuple[Scope, ...]] = ()
+    queries: ClassVar[tuple[str, ...]] = ()  # what a query may name, beside filters and pages
 
     authentication_classes: Any = [TokenAuthentication, SessionAuthentication]
     permission_classes: Any = []  # `check_permissions` below is what asks
     throttle_classes: Any = [PerPerson]
-    parser_classes: Any = [JSONParser]
+    parser_classes: Any = [Json]
     renderer_classes: Any = [JSONRenderer]
     content_negotiation_class: Any = AlwaysJson
     http_method_names = ["get", "head", "post", "put", "delete"]
@@ -98,6 +120,14 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
         if any("\x00" in str(value) for value in kwargs.values()):
             raise Http404  # no name has it, and PostgreSQL takes it in no query
+        known = self.known_queries()
+        if unknown := [name for name in request.query_params if name not in known]:
+            raise ValidationError(dict.fromkeys(unknown, f"not known here{ALLOWED}{', '.join(known) or 'nothing'}"))
+
+    @classmethod
+    def known_queries(cls) -> list[str]:
+        filters = getattr(getattr(cls, "filterset_class", None), "base_filters", ())
+        return [*cls.queries, *filters, *(("cursor", "limit") if getattr(cls, "pagination_class", None) else ())]
 
     def check_permissions(self, request: Request) -> None:
         author = self._author(request)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,6 +12,7 @@ from rest_framework.utils.urls import replace_query_param
 from core.api.problems import ALLOWED
 
 MOST, USUAL = 200, 50
+NO_PLACE = {"cursor": f"not a place in this list{ALLOWED}what `next` held"}
 
 
 class Pages(CursorPagination):
@@ -29,6 +30,12 @@ class Pages(CursorPagination):
         if not (asked.isascii() and asked.isdigit() and 1 <= int(asked) <= MOST):
             raise ValidationError({"limit": f"not a number of rows{ALLOWED}a whole number from 1 to {MOST}"})
         return int(asked)
+
+    def decode_cursor(self, request: Request) -> Any:
+        try:
+            return super().decode_cursor(request)
+        except NotFound as error:
+            raise ValidationError(NO_PLACE) from error
 
     def page_of(self, answer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
         """The fields of a page, for lists that are read from an index."""
@@ -48,7 +55,7 @@ def cursor_number(request: Request) -> int:
     """Where a page begins, in lists that are read from an index: the number that `next` held."""
     asked = request.query_params.get("cursor", "0")
     if not (asked.isascii() and asked.isdigit() and len(asked) < 19):
-        raise ValidationError({"cursor": f"not a place in this list{ALLOWED}what `next` held"})
+        raise ValidationError(NO_PLACE)
     return int(asked)
 
 

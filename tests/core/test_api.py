@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client, override_settings
+from django.urls import resolve
 from django.utils import timezone
 
 from audits.models import Job
@@ -77,6 +79,44 @@ def test_every_fault_has_one_shape(client: Client, project: Project) -> None:
     assert problems(asked[400])[0]["what"].startswith("the request cannot be read: JSON parse error")
     assert asked[405]["Allow"] == "GET, HEAD"
     assert problems(asked[413])[0]["value"] == "5,000,001 bytes"
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/projects/p", "/api/v1/none"])
+def test_address_that_is_none_has_that_shape_too(client: Client, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, problems(answer)[0]["what"]) == (404, "there is nothing here")
+
+
+def test_what_is_refused_before_any_view_has_that_shape_too(client: Client) -> None:
+    elsewhere = client.get(HERE, headers={"Host": "evil.example"})
+    assert (elsewhere.status_code, len(problems(elsewhere))) == (400, 1)
+    forged = Client(enforce_csrf_checks=True).post("/api/v1/schema")
+    assert (forged.status_code, len(problems(forged))) == (403, 1)
+    answer = client.delete("/api/v1/docs")
+    assert (answer.status_code, answer["Allow"], len(problems(answer))) == (405, "GET, HEAD", 1)
+
+
+@pytest.mark.parametrize("depth", [21, 900, 100_000])
+def test_json_that_is_nested_without_end_is_not_read(client: Client, depth: int) -> None:
+    for nested in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+        answer = send(client, "/skips/lift", nested, headers={HEADER: "k"})
+        assert (answer.status_code, problems(answer)[0]["what"]) == (
+            400,
+            "the request cannot be read: JSON nested too deeply",
+        )
+    assert send(client, "/skips/lift", "[" * 20 + "]" * 20).status_code == 422
+
+
+def test_query_names_what_the_schema_says_and_nothing_else(client: Client) -> None:
+    document = client.get("/api/v1/schema").json()
+    for path, item in document["paths"].items():
+        view = resolve(re.sub(r"\{(\w+)\}", lambda one: "1" if one[1] != "token" else str(uuid4()), path)).func
+        stated = {one["name"] for one in item.get("get", {}).get("parameters", []) if one["in"] == "query"}
+        assert "get" not in item or set(view.view_class.known_queries()) == stated, path
+    (problem,) = problems(client.get(f"{HERE}/jobs?knid=intake"))
+    assert problem == {"what": "not known here", "key": "knid", "allowed": "kind, state, cursor, limit"}
+    (problem,) = problems(answer := client.get(f"{HERE}/jobs?cursor=elsewhere"))
+    assert (answer.status_code, problem["key"]) == (422, "cursor")
 
 
 def test_name_that_is_not_known_is_refused_with_those_that_are(client: Client) -> None:
@@ -239,9 +279,8 @@ def test_list_goes_on_by_cursor_and_by_filter(client: Client, token: Token, proj
     assert numbers == sorted(numbers, reverse=True)
     assert len(numbers) == 3
     assert client.get(f"{HERE}/jobs?state=running").json()["results"] == []
-    for wrong in ("state=x", "limit=0", "limit=201", "limit=x"):
+    for wrong in ("state=x", "limit=0", "limit=201", "limit=x", "cursor=x"):
         assert client.get(f"{HERE}/jobs?{wrong}").status_code == 422, wrong
-    assert client.get(f"{HERE}/jobs?cursor=x").status_code == 404
 
 
 def test_answer_is_what_the_schema_says(client: Client, audit: Any) -> None:
