@@ -21,9 +21,10 @@ ABOUT_THE_MACHINE = (OSError, ImproperlyConfigured, OperationalError, InterfaceE
 
 
 def discreet(value: Any) -> Any:
-    """An exception as a log may have it: where and what, without what was found."""
+    """An exception as a log may have it: where and what, without what was found and what else there was: the columns of
+    a file that has no header are the texts of its first case."""
     if isinstance(value, InputError):
-        return "; ".join(str(replace(problem, value=None)) for problem in value.problems)
+        return "; ".join(str(replace(problem, value=None, allowed="")) for problem in value.problems)
     if isinstance(value, BaseException) and not isinstance(value, ABOUT_THE_MACHINE):
         return type(value).__name__
     return value

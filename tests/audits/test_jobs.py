@@ -17,10 +17,11 @@ from audits.services.jobs import (
     job_broken,
     job_cancel,
     job_done,
+    job_refused,
     job_take,
     jobs_unattended,
 )
-from core.errors import Refused
+from core.errors import InputError, Problem, Refused
 from core.models import Author, Event
 from tests import factories
 from tests.factories import NOW
@@ -67,6 +68,18 @@ def test_job_of_a_worker_that_went_silent_is_taken_over(audit: Audit, lea: Autho
     assert jobs_unattended(now=NOW + SILENT_FOR) == []
     assert jobs_unattended(now=NOW + SILENT_FOR + timedelta(seconds=1)) == [job.pk]
     assert job_take(job=job.pk, now=NOW + SILENT_FOR + timedelta(seconds=1)) is not None
+
+
+@pytest.mark.database
+def test_problem_with_a_character_that_cannot_be_stored_is_told_all_the_same(lea: Author) -> None:
+    """PostgreSQL keeps neither in JSON: the job would have begun again until it was given up."""
+    job = job_take(job=job_ask(kind=JobKind.INTAKE, actor=lea, now=NOW).pk, now=NOW)
+    assert job is not None
+    fault = Problem("no such column", file="cases.tsv", row=1, value="id\x00", allowed="a\ud800, b")
+    assert job_refused(job=job, error=InputError(fault), now=NOW)
+    job.refresh_from_db()
+    told = {"what": "no such column", "file": "cases.tsv", "row": 1, "value": "id\ufffd", "allowed": "a\ufffd, b"}
+    assert (job.state, job.problems) == ("refused", [told])
 
 
 def test_rows_pass_through_unchanged_and_are_counted(

@@ -236,3 +236,11 @@ def test_doctor_asks_no_further_where_the_database_is_away(monkeypatch: pytest.M
 def test_doctor_sees_an_unprepared_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "unprepared", lambda: True)
     assert examined(1)["migrations"]["do"] == "manage.py migrate"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_doctor_sees_that_no_worker_answers(celery_broker: Celery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PING_SECONDS", 0.2)
+    report = examined(1)
+    assert [name for name, finding in report.items() if not finding["well"]] == ["workers"]
+    assert report["workers"]["do"] == "celery -A config worker -B"

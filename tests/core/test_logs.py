@@ -67,7 +67,8 @@ def test_fault_of_the_machine_keeps_its_words(written: Callable[[], str]) -> Non
 
 @pytest.mark.parametrize("kind", [InputError, Refused])
 def test_problem_is_logged_without_the_value(written: Callable[[], str], kind: type[InputError]) -> None:
-    log.info("refused: %s", kind(Problem("no such label", file="a.csv", row=3, column="label", value=CANARY)))
+    found = Problem("no such label", file="a.csv", row=3, column="label", value=CANARY, allowed=CANARY)
+    log.info("refused: %s", kind(found))
     said = written()
     assert "refused: a.csv, row 3, column label: no such label" in said
     assert CANARY not in said
@@ -97,6 +98,8 @@ def test_intake_of_a_file_with_faults_logs_none_of_its_texts(
     baseline = folder / "baseline.csv"
     lines = baseline.read_text().splitlines(keepends=True)
     baseline.write_text("".join(lines) + CANARY + "," * lines[0].count(",") + "\n")
+    candidate = folder / "candidate.csv"  # without its header: the first row's texts are the columns there are
+    candidate.write_text(",".join([CANARY] * 3) + "\n" + "".join(candidate.read_text().splitlines(keepends=True)[1:]))
     lead = factories.make_person(factories.make_project("alpha"), "lea", Role.LEAD)
     asked = {"folder": folder.name, "manifest": "manifest.yaml"}
     for audit_open in (None, lambda **_: raised_by_the_database()):
