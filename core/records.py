@@ -119,10 +119,10 @@ def remove_triggers(connection: BaseDatabaseWrapper) -> None:
 
 
 def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of triggers that should be there and are not."""
+    """Names of triggers that should be there and are not, or are there and were disabled."""
     catalogue = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
-        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",
     }[connection.vendor]
     with connection.cursor() as cursor:
         cursor.execute(catalogue)

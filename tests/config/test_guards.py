@@ -50,6 +50,20 @@ def test_start_is_refused_with_the_table_that_is_open(name: str, tmp_path: Path)
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no trigger that is there and sleeps")
+@pytest.mark.parametrize("how", ["DISABLE TRIGGER ALL", "ENABLE REPLICA TRIGGER append_only_change_core_event"])
+def test_trigger_that_was_disabled_is_as_good_as_none(how: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE core_event {how}")
+    assert unguarded_tables(connection) == ["core_event"]
+    install_triggers(connection)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE core_event ENABLE TRIGGER ALL")
+    assert unguarded_tables(connection) == []
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
 def test_web_server_starts_where_every_table_is_guarded(tmp_path: Path) -> None:
     assert start("web", tmp_path).returncode == 0
 
