@@ -57,15 +57,15 @@ def job_due(*, job: int) -> None:
 
 @shared_task
 def jobs_sweep() -> None:
-    """Find jobs whose message was lost, and what killed loads and uploads left."""
+    """Find jobs whose message was lost, and what killed loads left and nobody keeps any longer."""
     from audits.services.jobs import jobs_unattended
-    from audits.services.uploads import uploads_abandoned_remove
+    from audits.services.uploads import kept_files_sweep
     from audits.services.working import job_run
     from judges.services.loads import loads_abandoned_remove
 
     _each(lambda job: job_run(job=job, clock=timezone.now), jobs_unattended(now=timezone.now()))
     loads_abandoned_remove(now=timezone.now())
-    uploads_abandoned_remove(now=timezone.now())
+    kept_files_sweep(now=timezone.now())
 
 
 @shared_task

@@ -3,7 +3,8 @@
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -124,11 +125,10 @@ def upload_let_go(*, job: Job, done: bool) -> None:
         upload_remove(token)
 
 
-def refused_keep(*, job: Job, lines: Iterable[str], now: datetime) -> None:
-    """Keep the list of the rows that an intake left out, for who asked for it; those of earlier months go."""
+def refused_keep(*, job: Job, lines: Iterable[str]) -> None:
+    """Keep the list of the rows that an intake left out, for who asked for it."""
     path = refused_path(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _let_go_of_old(path.parent, now)
     lines_write(path, "csv", lines)
 
 
@@ -150,23 +150,16 @@ def packet_path(job: Job) -> Path:
     return root / f"{job.pk}.zip"
 
 
-def packet_keep(*, job: Job, write: Callable[[Path], object], now: datetime) -> None:
-    """Keep what `write` makes, in one move when it is whole; those of earlier months go."""
+def packet_keep(*, job: Job, write: Callable[[Path], object]) -> None:
+    """Keep what `write` makes, in one move when it is whole."""
     path = packet_path(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _let_go_of_old(path.parent, now)
     unfinished = path.with_suffix(".unfinished")
     try:
         write(unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _let_go_of_old(folder: Path, now: datetime) -> None:
-    for earlier in folder.iterdir():
-        if now.timestamp() - earlier.stat().st_mtime > KEPT:
-            earlier.unlink(missing_ok=True)
 
 
 def refused_path(job: Job) -> Path:
@@ -206,12 +199,23 @@ def upload_remove(token: str) -> None:
     shutil.rmtree(upload_folder(token), ignore_errors=True)
 
 
-def uploads_abandoned_remove(*, now: datetime) -> None:
-    """Remove what was sent a day ago and no job waits for: previews, and what a killed process left behind."""
+def kept_files_sweep(*, now: datetime) -> None:
+    """Remove after a day what was sent and no job waits for: previews, and what a killed process left behind; and after
+    a month packets and lists of refused rows."""
     wanted = {asked.get("folder") for asked in Job.objects.filter(state__in=OPEN).values_list("asked", flat=True)}
-    for folder in _root().glob("*"):
-        if folder.name not in wanted and now.timestamp() - folder.stat().st_mtime > UPLOAD_KEPT:
+    for folder in _older(_root(), UPLOAD_KEPT, now):
+        if folder.name not in wanted:
             shutil.rmtree(folder, ignore_errors=True)
+    for kept in ("packets", "refused"):
+        for file in _older(settings.VAR_DIR / kept, KEPT, now):
+            file.unlink(missing_ok=True)
+
+
+def _older(folder: Path, seconds: int, now: datetime) -> Iterator[Path]:
+    for path in folder.glob("*"):
+        with suppress(FileNotFoundError):  # another worker was here first
+            if now.timestamp() - path.stat().st_mtime > seconds:
+                yield path
 
 
 def _root() -> Path:

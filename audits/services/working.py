@@ -82,7 +82,7 @@ def _intake(job: Job, clock: Clock) -> Audit:
         refusals=refusals,
     )
     if refusals.rows:
-        refused_keep(job=job, lines=csv_lines(COLUMNS, refusals.lines()), now=clock())
+        refused_keep(job=job, lines=csv_lines(COLUMNS, refusals.lines()))
     return opened.audit
 
 
@@ -129,7 +129,7 @@ def _packet(job: Job, clock: Clock) -> Audit:
     def write(path: Path) -> None:
         packet_write(audit=audit, path=path, actor=job.actor, now=now, progress=progress)
 
-    packet_keep(job=job, write=write, now=now)
+    packet_keep(job=job, write=write)
     return audit
 
 

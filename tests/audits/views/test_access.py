@@ -28,9 +28,9 @@ def addresses(audit: Audit, people: People) -> dict[str, str]:
     draft_size(audit=audit)
     plan_charts_draw(now=NOW)
     job = job_ask(kind=JobKind.INTAKE, actor=people["lead"], now=NOW, asked={"folder": "x" * 24, "manifest": "m"})
-    refused_keep(job=job, lines=["file\n"], now=NOW)
+    refused_keep(job=job, lines=["file\n"])
     packet = job_ask(kind=JobKind.PACKET, actor=people["lead"], now=NOW, audit=audit)
-    packet_keep(job=packet, write=lambda path: path.write_bytes(b"a packet"), now=NOW)
+    packet_keep(job=packet, write=lambda path: path.write_bytes(b"a packet"))
     anchors = anchor_set_make(audit=audit, name="gold", licence="x", actor=people["lead"], now=NOW).pk
     own = {
         "list": [],

@@ -8,7 +8,7 @@ from django.test import Client
 
 from audits.models import Audit, Job, JobKind, JobState
 from audits.packets.checking import packet_check
-from audits.services.uploads import KEPT, packet_path
+from audits.services.uploads import KEPT, kept_files_sweep, packet_path
 from audits.services.working import job_run
 from tests.audits.views.conftest import NOW, Page
 
@@ -71,6 +71,8 @@ def test_packet_is_kept_for_a_month(watched: Audit, lead: Client) -> None:
     os.utime(packet_path(first), times=(NOW.timestamp() - KEPT - 1,) * 2)
     second = asked(lead)
     job_run(job=second.pk, clock=lambda: NOW)
+    os.utime(packet_path(second), times=(NOW.timestamp() - KEPT + 60,) * 2)
+    kept_files_sweep(now=NOW)
     assert (packet_path(first).is_file(), packet_path(second).is_file()) == (False, True)
 
 

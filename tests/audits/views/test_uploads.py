@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from audits.models import Audit, Job, JobState
 from audits.services.jobs import jobs_unattended
-from audits.services.uploads import refused_keep, uploads_abandoned_remove
+from audits.services.uploads import kept_files_sweep, refused_keep, refused_path
 from audits.services.working import job_run
 from audits.synthetic import synthetic_project
 from core.bodies import whole_bodies
@@ -294,13 +294,12 @@ def test_form_that_does_not_say_so_refuses_all_and_leaves_no_list(lead: Client, 
 
 
 def test_lists_of_refused_rows_go_after_a_month(lead: Client, sent: Path) -> None:
-    earlier = settings.VAR_DIR / "refused" / "0.csv"
+    earlier = refused_path(Job(pk=1))
     for age, there in ((29, True), (31, False)):
-        earlier.parent.mkdir(exist_ok=True, parents=True)
-        earlier.write_text("file\n")
+        refused_keep(job=Job(pk=1), lines=["file\n"])
         then = NOW.timestamp() - age * 24 * 60 * 60
         os.utime(earlier, (then, then))
-        refused_keep(job=Job(pk=1), lines=["file\n"], now=NOW)
+        kept_files_sweep(now=NOW)
         assert earlier.exists() is there
 
 
@@ -316,7 +315,7 @@ def test_folder_of_a_killed_web_server_is_swept_away_and_one_that_a_job_waits_fo
         (folder / "cases.tsv").write_text("half a file")
     for folder in (waited_for, left):
         os.utime(folder, (old, old))
-    uploads_abandoned_remove(now=timezone.now())
+    kept_files_sweep(now=timezone.now())
     assert set(root.iterdir()) == {waited_for, fresh}
     assert run(Job.objects.get()).state == JobState.DONE
     assert set(root.iterdir()) == {fresh}
