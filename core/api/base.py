@@ -1,6 +1,7 @@
 """A view of the API: it says whom it lets in, finds who asks, and answers in one shape."""
 
 from collections.abc import Callable, Iterable
+from math import isfinite
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -24,6 +25,7 @@ from core.api.problems import ALLOWED, TooLarge
 from core.api.throttles import PerPerson
 from core.errors import Problem
 from core.models import ApiToken, Author, Project, Role, Scope
+from core.texts import UNSTORABLE
 from core.tokens import token_find, token_used
 
 BODY_LIMIT = 5_000_000  # bytes of a body that is no upload
@@ -65,7 +67,8 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 class Json(JSONParser):
-    """JSON, nested no deeper than anything here is: what is deeper could end whoever walks through it."""
+    """JSON, nested no deeper than anything here is: what is deeper could end whoever walks through it. Nor does it
+    hold what no answer can say again: a number above all numbers, a name with half a character."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -74,14 +77,20 @@ class Json(JSONParser):
             raise ParseError(TOO_DEEP) from error
         level = [found]
         for _ in range(DEEPEST):
-            level = [inner for one in level if isinstance(one, (dict, list)) for inner in _inside(one)]
+            level = [inner for one in level for inner in _inside(one)]
         if level:
             raise ParseError(TOO_DEEP)
         return found
 
 
-def _inside(found: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return found.values() if isinstance(found, dict) else found
+def _inside(found: Any) -> Iterable[Any]:
+    if isinstance(found, float) and not isfinite(found):
+        raise ParseError("a number is too large")
+    if isinstance(found, dict):
+        if any(UNSTORABLE.search(name) for name in found):
+            raise ParseError("a name holds what cannot be stored")
+        return found.values()
+    return found if isinstance(found, list) else ()
 
 
 class ApiView(APIView):

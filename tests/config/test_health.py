@@ -239,7 +239,12 @@ def test_doctor_sees_an_unprepared_database(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_doctor_sees_that_no_worker_answers(celery_broker: Celery, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_and_metrics_see_that_no_worker_answers(
+    celery_broker: Celery, token: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = scraped()["tertium_broker_messages"]
+    celery_broker.send_task("core.tasks.sessions_clear")
+    assert scraped()["tertium_broker_messages"] == waiting + 1
     monkeypatch.setattr(doctor, "PING_SECONDS", 0.2)
     report = examined(1)
     assert [name for name, finding in report.items() if not finding["well"]] == ["workers"]

@@ -107,6 +107,13 @@ def test_json_that_is_nested_without_end_is_not_read(client: Client, depth: int)
     assert send(client, "/skips/lift", "[" * 20 + "]" * 20).status_code == 422
 
 
+@pytest.mark.parametrize("body", ["1e400", "[-1e400]", '{"items":[1e400]}', '{"\\ud800":1}', '{"items":{"\\u0000":1}}'])
+def test_json_that_no_answer_could_repeat_is_not_read(client: Client, body: str) -> None:
+    for headers in ({}, {HEADER: "k"}):
+        answer = send(client, "/skips/lift", body, headers=headers)
+        assert (answer.status_code, len(problems(answer))) == (400, 1)
+
+
 def test_query_names_what_the_schema_says_and_nothing_else(client: Client) -> None:
     document = client.get("/api/v1/schema").json()
     for path, item in document["paths"].items():
