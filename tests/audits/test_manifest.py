@@ -148,7 +148,9 @@ def test_unusable_name_of_a_mapping_is_refused(load: Load) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../cases.csv", "a/../../cases.csv", "C:\\cases.csv", "..\\cases.csv"])
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../cases.csv", "a/../../cases.csv", "C:\\cases.csv", "..\\cases.csv", "判" * 84 + ".csv"]
+)
 def test_file_name_may_not_leave_the_folder(load: Load, name: str) -> None:
     (found,) = refusals(load, changed(put("sources", 1, "file", value=name)))[-1:]
     assert found.startswith("sources[1].file: a")

@@ -150,6 +150,14 @@ def test_name_that_leaves_its_folder_writes_nothing_outside(lead: Client, sent: 
     assert run(Job.objects.get()).state == JobState.DONE
 
 
+def test_name_that_no_folder_keeps_is_refused_at_once(lead: Client, sent: Path) -> None:
+    """Of characters it has no more than a browser may send; of bytes it has 256."""
+    answer = send(lead, sent, names={"baseline.csv": "判" * 84 + ".csv"})
+    assert answer.status_code == 422
+    assert "a file name longer than 255 bytes" in answer.content.decode()
+    assert (Job.objects.count(), kept_files()) == (0, [])
+
+
 def test_file_sent_twice_under_one_name_is_refused_at_once(lead: Client, sent: Path) -> None:
     answer = send(lead, sent, names={"baseline.csv": "cases.tsv"})
     assert answer.status_code == 422
