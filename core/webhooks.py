@@ -122,7 +122,7 @@ def message_write(
     person said of it and who they are, is for those who may ask. `at` is when it became so, where that is past: who
     asked to be told after that is not.
     """
-    endpoints = [one for one in _live(project) if kind in one.kinds and (at is None or one.made_at <= at)]
+    endpoints = [one for one in _live(project, at) if kind in one.kinds]
     if not endpoints:
         return None
     whole = {"project": project.name, **data}
@@ -139,12 +139,14 @@ def message_write(
     return message
 
 
-def is_anybody_told(project: Project) -> bool:
-    return _live(project).exists()
+def is_anybody_told(project: Project, at: datetime | None = None) -> bool:
+    """Of anything, or of what became so at a moment."""
+    return _live(project, at).exists()
 
 
-def _live(project: Project) -> QuerySet[WebhookEndpoint]:
-    return WebhookEndpoint.objects.filter(project=project, ended_at=None)
+def _live(project: Project, at: datetime | None = None) -> QuerySet[WebhookEndpoint]:
+    live = WebhookEndpoint.objects.filter(project=project, ended_at=None)
+    return live if at is None else live.filter(made_at__lte=at)
 
 
 def secret_of(secret_id: str) -> str:

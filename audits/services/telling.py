@@ -41,17 +41,20 @@ def settled_tell(*, audit: Audit, now: datetime) -> WebhookMessage | None:
     if look is None or not is_closed(look):
         return None
     registration, watermark = audit.registrations.latest("n"), settled_number(audit)
+    since = Settlement.objects.get(queue=audit.queue_id, number=watermark).at
+    if not is_anybody_told(audit.project, since):
+        return None
     this = {"project": audit.project, "kind": WebhookKind.AUDIT_SETTLED, "thing": _sample(registration)}
     if WebhookMessage.objects.filter(**this).exists() or not _is_all_settled(registration, watermark):
         return None
-    since = Settlement.objects.get(queue=audit.queue_id, number=watermark).at
     return message_write(**this, data=_where(look, registration), now=now, at=since)
 
 
 def audits_that_settle_unseen() -> list[Audit]:
-    """What the sweeper asks: audits whose last settlements may have had no look, in projects where somebody is told."""
-    told = WebhookEndpoint.objects.filter(project=OuterRef("project"), ended_at=None)
-    monitored = Audit.objects.filter(Exists(told), state=AuditState.REGISTERED, plan__policy="monitored")
+    """What the sweeper asks: audits whose last settlements may have had no look, where somebody is told of that."""
+    live = WebhookEndpoint.objects.filter(ended_at=None).values_list("project", "kinds")
+    told = {project for project, kinds in live if WebhookKind.AUDIT_SETTLED in kinds}
+    monitored = Audit.objects.filter(project__in=told, state=AuditState.REGISTERED, plan__policy="monitored")
     return list(monitored.select_related("project"))
 
 
