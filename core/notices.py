@@ -1,5 +1,6 @@
 """What is said in place of a page: to people as a page, to programs in the shape of the API."""
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
@@ -11,4 +12,4 @@ def notice(request: HttpRequest, template: str, status: int, problem: Problem, *
     wanted = request.get_preferred_type(["text/html", "application/json"])
     if wanted == "application/json" or f"{request.path_info}/".startswith("/api/"):
         return JsonResponse({"errors": [problem.as_dict()]}, status=status)
-    return render(None, template, context, status=status)
+    return render(None, template, {"start": f"{settings.BASE_PATH}/", **context}, status=status)
