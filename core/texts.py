@@ -4,11 +4,6 @@ from core.characters import UNSTORABLE
 from core.errors import InputError, Problem
 
 
-def storable(text: str) -> str:
-    """A text as it can be stored, where it tells of another that cannot."""
-    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def require_storable(key: str, text: str, longest: int | None = None) -> None:
     """Refuse what no database could store, before anything is written."""
     if found := UNSTORABLE.search(text):

@@ -18,7 +18,6 @@ from core.errors import InputError, Problem, Refused
 from core.events import event_record
 from core.models import Author
 from core.pulse import DEAD_AFTER
-from core.texts import storable
 from judges.intake.streams import Meter
 from judges.services.loads import CHUNK
 
@@ -78,13 +77,7 @@ def job_done(*, job: Job, audit: Audit | None, now: datetime) -> bool:
 
 
 def job_refused(*, job: Job, error: InputError, now: datetime) -> bool:
-    return _end(_held(job), now, state=JobState.REFUSED, problems=[_told(problem) for problem in error.problems])
-
-
-def _told(problem: Problem) -> dict[str, Any]:
-    """What is wrong may be a character that cannot be stored."""
-    said = problem.as_dict().items()
-    return {name: storable(value) if isinstance(value, str) else value for name, value in said}
+    return _end(_held(job), now, state=JobState.REFUSED, problems=[problem.as_dict() for problem in error.problems])
 
 
 def job_broken(*, job: Job, now: datetime) -> bool:

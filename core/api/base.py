@@ -23,9 +23,9 @@ from rest_framework.views import APIView
 from core.access import Declared, log_refusal, member_of, role_of
 from core.api.problems import ALLOWED, TooLarge
 from core.api.throttles import PerPerson
+from core.characters import UNSTORABLE
 from core.errors import Problem
 from core.models import ApiToken, Author, Project, Role, Scope
-from core.texts import UNSTORABLE
 from core.tokens import token_find, token_used
 
 BODY_LIMIT = 5_000_000  # bytes of a body that is no upload
