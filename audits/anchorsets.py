@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import Max, QuerySet
@@ -22,7 +22,7 @@ from core.models import Project
 
 NAMED = 20
 SET_NAME = re.compile(r"[^@/\s]([^@/\n]{0,98}[^@/\s])?")
-COLUMNS = tuple(field.name for field in fields(Anchor))
+COLUMNS = Anchor._fields
 SET_COLUMNS = ("anchor_set", "anchor_set_version", "licence", "content_hash")
 CONTENT = ("input_hash", "output_hash", "evidence_hash")
 NAMES = ("case_set", "case_set_version", "case_id", "case_version", "system_version")

@@ -8,8 +8,8 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -33,8 +33,7 @@ LONGEST_NAME: int = Stratum._meta.get_field("name").max_length or 0
 CellKey = tuple[str, str, str, bool]  # stratum, old, new, whether an upgrade's two artifacts are the same bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FrameRow:
+class FrameRow(NamedTuple):
     """One eligible case. `position` counts from 1 in the permanent random order of its stratum; `score` is the plan's
     predictor, where it takes a finer score."""
 
@@ -184,7 +183,7 @@ def _within_column(name: str) -> str:
 
 def frame_bytes(rows: Iterable[FrameRow]) -> tuple[str, bytes]:
     """The frame's hash, and its compressed bytes. A row without a score ends before it."""
-    text = canonical_json([astuple(row)[: None if row.score is not None else -1] for row in rows])
+    text = canonical_json([row[: None if row.score is not None else -1] for row in rows])
     return text_hash(text), zlib.compress(text.encode())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from adjudication.models import Reference, SettlementHow
+from adjudication.models import Reference, Review, SettlementHow
 from audits.anchorsets import CONTENT, anchor_set_find, content_key, labels_of, records_of
 from audits.exports.anchors import labelled_by
 from audits.models import AnchorSet, Audit, Reuse
@@ -74,7 +74,7 @@ def _of_other_audits(audit: Audit, artifacts: Sequence[int]) -> dict[int, KnownL
 
 def _people(items: Mapping[int, str]) -> dict[int, str]:
     """What kind of people stand behind each item's label: who answered it, or those of before, where it was reused."""
-    found = labelled_by(list(items))
+    found = labelled_by(Review.objects.filter(item__in=list(items)))
     reused = [item for item, how in items.items() if how == SettlementHow.REUSED]
     before = Reuse.objects.filter(settlement__item__in=reused).order_by("pk")
     return found | dict(before.values_list("settlement__item", "labelled_by"))

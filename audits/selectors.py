@@ -55,15 +55,15 @@ def known_cells(audit: Audit) -> KnownCells:
     comparison, best = audit.comparison, best_label(audit.rubric.values)
     old_system, new_system = comparison.old_run.system_version_id, comparison.new_run.system_version_id
     verdicts = verdicts_by_case(audit)
+    alike = Counter(
+        (verdicts[case], labels[old_system], labels[new_system])
+        for case, labels in _labels_by_case(audit).items()
+        if case in verdicts and old_system in labels and new_system in labels
+    )
     counts: Counter[str] = Counter()
-    for case, labels in _labels_by_case(audit).items():
-        old, new = labels.get(old_system), labels.get(new_system)
-        if case not in verdicts or old is None or new is None:
-            continue
-        if comparison.is_swap:
-            counts[_cell_name(verdicts[case][0] == new, verdicts[case][1] == new)] += 1
-        else:
-            counts[_cell_name(old == best, new == best)] += 1
+    for (pair, old, new), number in alike.items():
+        right = (pair[0] == new, pair[1] == new) if comparison.is_swap else (old == best, new == best)
+        counts[_cell_name(*right)] += number
     eligible = sum(audit.strata.values_list("size", flat=True))
     return KnownCells({name: counts[name] for name in CELL_NAMES}, counts.total(), eligible)
 

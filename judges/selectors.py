@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Q, QuerySet
 
+from core.batches import batches
 from core.identity import text_hash
 from judges.models import Artifact, Case, CaseSet, Comparison, Judgment, LoadState, Reader, Run, SystemVersion
 from judges.pairing import Pair, Rules, SideReading, pair_state
@@ -32,15 +33,12 @@ def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) ->
         # Looked up by key: by the index on its set, SQLite would walk every case of it for a few.
         named = Case.objects.alias(within=F("case_set") + 0)
         chosen = named.filter(within=comparison.case_set_id, partition=comparison.partition, pk__in=cases)
-    rows, last = chosen.order_by("pk").values_list("pk", "case_id", "version", "slices"), 0
-    while page := list(rows.filter(pk__gt=last)[:PAGE]):
+    rows = chosen.order_by("pk").values_list("pk", "case_id", "version", "slices")
+    for page in batches(rows.iterator(PAGE), PAGE):
         keys = [pk for pk, *_ in page]
         # Of all cases a range says the same as a list, and sooner.
         those = Q(case__gte=keys[0], case__lte=keys[-1]) if cases is None else Q(case__in=keys)
         yield from _pairs(comparison, page, those)
-        if len(page) < PAGE:
-            return
-        last = page[-1][0]
 
 
 def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str]]], those: Q) -> Iterator[Pair]:
@@ -90,7 +88,8 @@ def reads_of(run: Run, reader: Reader, partition: str) -> dict[int, ReadOf]:
 def judgments_on(run: Run, reader: Reader, those: Q) -> QuerySet[Judgment]:
     """A run's judgments of those artifacts that the reader has read. By a list of them: joined to the cases, a
     database may begin at the run or the reader and go through everything there is of either."""
-    artifacts = Artifact.objects.filter(those, system_version=run.system_version_id)
+    # By the index on its system version, SQLite would walk every artifact of it for each page.
+    artifacts = Artifact.objects.alias(by=F("system_version") + 0).filter(those, by=run.system_version_id)
     return Judgment.objects.filter(run=run, artifact__in=artifacts.values("pk"), readings__reader=reader)
 
 

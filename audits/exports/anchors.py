@@ -1,17 +1,18 @@
 """Gold anchors: references with all that is needed to use them again without asking us."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Count, FilteredRelation, Q
+from django.db.models import Count, FilteredRelation, Q, QuerySet
 
 from adjudication.models import Reference, Review, SettlementHow, SlotKind
 from audits.exports.tables import lines_write, record_lines
 from audits.models import Audit
 from audits.selectors import standing_settlements
 from core.batches import batches
+from core.times import Written
 from judges.holdouts import require_open
 from judges.models import CaseSet, Rubric
 
@@ -22,7 +23,7 @@ COLUMNS = (
     "label",
     "settlement__item",
     "settlement__how",
-    "settlement__at",
+    "settlement__item__case",
     "settlement__item__case__case_id",
     "settlement__item__case__version",
     "settlement__item__case__input_hash",
@@ -36,8 +37,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Anchor:
+class Anchor(NamedTuple):
     """One artifact's settled human label. `stratum`, `position` and `inclusion_probability` say how the case
     was sampled; all three are null for a label that came in from outside the sample. `labelled_by` says how
     many members, imported or simulated authors stand behind the label, `rationale` what those wrote who decided;
@@ -73,11 +73,15 @@ def anchors_of(audit: Audit) -> Iterator[Anchor]:
     more is in memory than one of them."""
     draw = FilteredRelation("settlement__item__draws", condition=Q(settlement__item__draws__audit=audit))
     references = Reference.objects.filter(settlement__in=standing_settlements(audit)).annotate(draw=draw)
-    rows = references.order_by("settlement__item__case", "artifact__system_version", "pk").values(*COLUMNS)
+    rows = references.order_by("settlement__item__case", "artifact__system_version", "pk").values(
+        *COLUMNS, settled_at=Written("settlement__at")
+    )
     shared = _Shared.of(audit)
     for batch in batches(rows.iterator(chunk_size=BATCH), BATCH):
-        items = [row["settlement__item"] for row in batch]
-        people, words = labelled_by(items), _rationales(items)
+        # Of all cases a range says the same as a list, and sooner.
+        first, last = (row["settlement__item__case"] for row in (batch[0], batch[-1]))
+        answers = Review.objects.filter(item__queue=audit.queue_id, item__case__gte=first, item__case__lte=last)
+        people, words = labelled_by(answers), _rationales(answers)
         for row in batch:
             item, how = row["settlement__item"], row["settlement__how"]
             rationale = "\n\n".join(words.get((item, _deciding(how)), ()))
@@ -120,7 +124,7 @@ def _anchor(row: dict[str, Any], shared: _Shared, people: str, rationale: str) -
         value=None if value is None else float(value),
         how_settled=row["settlement__how"],
         labelled_by=(row["settlement__reuse__labelled_by"] or "") if reused else people,
-        settled_at=row["settlement__at"].isoformat(),
+        settled_at=row["settled_at"],
         how_sampled="drawn" if stratum else OUTSIDE,
         stratum=stratum,
         position=row["draw__position"],
@@ -130,11 +134,11 @@ def _anchor(row: dict[str, Any], shared: _Shared, people: str, rationale: str) -
     )
 
 
-def labelled_by(items: Sequence[int]) -> dict[int, str]:
+def labelled_by(answers: QuerySet[Review]) -> dict[int, str]:
     """`2 member, 1 imported` by item: a label of simulated people must never pass for one of people."""
     counts: dict[int, list[str]] = {}
     rows = (
-        Review.objects.filter(item__in=items, surplus=False)
+        answers.filter(surplus=False)
         .values_list("item", "author__kind")
         .annotate(authors=Count("author", distinct=True))
         .order_by("item", "author__kind")
@@ -149,10 +153,10 @@ def _deciding(how: str) -> SlotKind:
     return SlotKind.ADJUDICATION if how == SettlementHow.ADJUDICATED else SlotKind.REVIEW
 
 
-def _rationales(items: Sequence[int]) -> dict[tuple[int, str], list[str]]:
+def _rationales(answers: QuerySet[Review]) -> dict[tuple[int, str], list[str]]:
     """Rationales by item and kind of answer, without names."""
     found: dict[tuple[int, str], list[str]] = {}
-    standing = Review.objects.filter(item__in=items, surplus=False, withdrawal=None).exclude(rationale="")
+    standing = answers.filter(surplus=False, withdrawal=None).exclude(rationale="")
     for item, kind, rationale in standing.order_by("pk").values_list("item", "kind", "rationale"):
         found.setdefault((item, kind), []).append(rationale)
     return found

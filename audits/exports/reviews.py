@@ -1,16 +1,16 @@
 """Every answer that people gave in an audit, as they gave it: one row per review and artifact."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Case, Exists, OuterRef, Value, When
 
 from adjudication.models import Label, Review, ReviewReason, Span
 from audits.exports.anchors import OUTSIDE
 from audits.exports.tables import record_lines
 from audits.models import Audit, Draw
 from audits.selectors import standing_settlements
+from core.times import Written
 from judges.holdouts import require_open
 from judges.models import CaseSet, Rubric
 
@@ -19,7 +19,6 @@ COLUMNS = (
     "review",
     "artifact",
     "label",
-    "corrected",
     "review__item",
     "review__item__case__case_id",
     "review__item__case__version",
@@ -27,19 +26,15 @@ COLUMNS = (
     "review__author__kind",
     "review__kind",
     "review__revision",
-    "review__surplus",
-    "review__withdrawal",
     "review__rationale",
     "review__seconds",
-    "review__at",
     "artifact__system_version__name",
     "artifact__output_hash",
     "artifact__evidence_hash",
 )
 
 
-@dataclass(frozen=True)
-class ReviewRow:
+class ReviewRow(NamedTuple):
     """One person's answer on one artifact. `label` is null for *cannot judge*. `standing` says what became of the
     answer: it `counts`, or was `surplus`, `withdrawn` or `corrected` by a later one of the same person. `quotes` are
     the passages that the answer quotes of the input and of this artifact, as places and not as text: "output 4:14"."""
@@ -79,9 +74,16 @@ def reviews_of(audit: Audit) -> Iterator[ReviewRow]:
     later = Review.objects.filter(
         item=OuterRef("review__item"), author=OuterRef("review__author"), revision__gt=OuterRef("review__revision")
     )
-    labels = Label.objects.filter(review__item__queue=audit.queue).annotate(corrected=Exists(later))
+    standing = Case(
+        When(review__withdrawal__isnull=False, then=Value("withdrawn")),
+        When(review__surplus=True, then=Value("surplus")),
+        When(Exists(later), then=Value("corrected")),
+        default=Value("counts"),
+    )
+    labels = Label.objects.filter(review__item__queue=audit.queue).order_by("review", "pk")
+    rows = labels.values(*COLUMNS, answered_at=Written("review__at"), standing=standing)
     # As plain values: a record for each of the six tables took longer than all else that a row needs.
-    for row in labels.order_by("review", "pk").values(*COLUMNS).iterator(chunk_size=2000):
+    for row in rows.iterator(chunk_size=2000):
         review, item = row["review"], row["review__item"]
         quoted = quotes.get((review, None), []) + quotes.get((review, row["artifact"]), [])
         sampled = "drawn" if item in drawn else OUTSIDE
@@ -118,8 +120,8 @@ def _review_row(
         rationale=row["review__rationale"],
         quotes="; ".join(quotes),
         seconds=row["review__seconds"],
-        answered_at=row["review__at"].isoformat(),
-        standing=_standing(row),
+        answered_at=row["answered_at"],
+        standing=row["standing"],
         how_sampled=how_sampled,
         how_settled=how_settled,
     )
@@ -129,14 +131,6 @@ def review_lines(audit: Audit, kind: str) -> Iterator[str]:
     """The file's rows, one after another. Refused, before the first, for a sealed holdout."""
     require_open(audit.comparison)
     return record_lines(kind, ReviewRow, reviews_of(audit))
-
-
-def _standing(row: dict[str, Any]) -> str:
-    if row["review__withdrawal"] is not None:
-        return "withdrawn"
-    if row["review__surplus"]:
-        return "surplus"
-    return "corrected" if row["corrected"] else "counts"
 
 
 def _reasons_by_review(audit: Audit) -> dict[int, list[str]]:

@@ -1,6 +1,6 @@
 """What a handoff packet holds: the names of its files and the shapes of its tables, for the writer and the checker."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FORMAT = "tertium-packet/1"
 
@@ -44,8 +44,7 @@ FILES = {
 }
 
 
-@dataclass(frozen=True)
-class CaseLine:
+class CaseLine(NamedTuple):
     """A case of the partition. Hashes of a side's artifact are blank where it has none; `slices` is JSON."""
 
     case_id: str
@@ -60,8 +59,7 @@ class CaseLine:
     new_evidence_hash: str
 
 
-@dataclass(frozen=True)
-class SettlementLine:
+class SettlementLine(NamedTuple):
     """A decision on a case. `number` counts the queue's decisions in the order of their commits; a later one on the
     same case replaces it. Labels are blank where the artifact is underspecified."""
 
@@ -74,8 +72,7 @@ class SettlementLine:
     label_new: str
 
 
-@dataclass(frozen=True)
-class DiagnosisLine:
+class DiagnosisLine(NamedTuple):
     """What a lead said of a case; a later revision replaces an earlier one. `words` name the policy decision of an
     intended transition, or the component to repair."""
 

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import tee
+from itertools import groupby, tee
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TextIO
 
-from adjudication.models import Reference, Settlement
+from django.db.models import FilteredRelation, Q
+
+from adjudication.models import Settlement
 from audits.exports.anchors import Anchor, anchors_of
 from audits.exports.report import report_both, report_json
 from audits.exports.reviews import review_lines
@@ -39,15 +42,14 @@ from audits.packets.contents import (
     DiagnosisLine,
     SettlementLine,
 )
-from audits.packets.pairs import PAIR_COLUMNS, pair_row
+from audits.packets.pairs import PAIR_COLUMNS, pair_row, slices_text
 from audits.selectors import looks_of, require_registered
 from audits.verdicts import gate_dicts, gate_now, inventory_dict, sign_off_dicts
-from core.batches import batches
-from core.identity import canonical_json
 from core.models import Author
+from core.times import Written
 from core.version import VERSION
 from judges.holdouts import require_open
-from judges.models import Artifact, Comparison, Reader, Run
+from judges.models import Comparison, Reader, Run
 from judges.progress import Progress, silent
 from judges.selectors import pairs_of
 from judges.summaries import summary_of
@@ -64,7 +66,7 @@ def packet_write(
     summary, comparison = summary_of(audit.comparison), audit.comparison
     tables: dict[str, Iterable[str]] = {
         CASES: record_lines("csv", CaseLine, _cases(comparison)),
-        PAIRS: csv_lines(PAIR_COLUMNS, (pair_row(pair) for pair in pairs_of(comparison))),
+        PAIRS: csv_lines(PAIR_COLUMNS, map(pair_row, pairs_of(comparison))),
         FRAME: record_lines("csv", FrameRow, frame_of(audit.frame)),
         SETTLEMENTS: record_lines("csv", SettlementLine, _settlements(audit)),
         REVIEWS: review_lines(audit, "csv"),
@@ -174,47 +176,27 @@ def _side(run: Run, reader: Reader) -> dict[str, Any]:
 
 
 def _cases(comparison: Comparison) -> Iterator[CaseLine]:
-    cases = (
-        comparison.case_set.cases.filter(partition=comparison.partition)
-        .order_by("pk")
-        .values_list("pk", "case_id", "version", "input_hash", "partition", "cluster", "slices")
-        .iterator()
-    )
-    old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
-    for chunk in batches(cases, CHUNK):
-        hashes = _hashes((chunk[0][0], chunk[-1][0]), {old, new})
-        for pk, case_id, version, input_hash, partition, cluster, slices in chunk:
-            sides = [*hashes.get((pk, old), ("", "")), *hashes.get((pk, new), ("", ""))]
-            yield CaseLine(case_id, version, input_hash, partition, cluster, canonical_json(slices), *sides)
-
-
-def _hashes(cases: tuple[int, int], systems: set[int]) -> dict[tuple[int, int], tuple[str, str]]:
-    rows = Artifact.objects.filter(case__gte=cases[0], case__lte=cases[1], system_version__in=systems)
-    return {
-        (case, system): (output, evidence)
-        for case, system, output, evidence in rows.values_list("case", "system_version", "output_hash", "evidence_hash")
+    sides = {
+        side: FilteredRelation("artifacts", condition=Q(artifacts__system_version=run.system_version_id))
+        for side, run in (("old", comparison.old_run), ("new", comparison.new_run))
     }
+    hashes = [f"{side}__{name}_hash" for side in sides for name in ("output", "evidence")]
+    cases = comparison.case_set.cases.filter(partition=comparison.partition).annotate(**sides).order_by("pk")
+    rows = cases.values_list("case_id", "version", "input_hash", "partition", "cluster", "slices", *hashes)
+    for *case, slices, old_output, old_evidence, new_output, new_evidence in rows.iterator(CHUNK):
+        yield CaseLine(*case, slices_text(slices), old_output, old_evidence, new_output, new_evidence)
 
 
 def _settlements(audit: Audit) -> Iterator[SettlementLine]:
+    """A decision has a row of the query for each artifact that it gives a label."""
     comparison = audit.comparison
     old, new = comparison.old_run.system_version_id, comparison.new_run.system_version_id
-    settlements = (
-        Settlement.objects.filter(queue=audit.queue)
-        .order_by("number")
-        .values_list("pk", "number", "item__case__case_id", "item__case__version", "how", "at")
-        .iterator()
-    )
-    for chunk in batches(settlements, CHUNK):
-        labels: dict[tuple[int, int], str] = {
-            (settlement, system): label
-            for settlement, system, label in Reference.objects.filter(
-                settlement__in=[row[0] for row in chunk]
-            ).values_list("settlement", "artifact__system_version", "label")
-        }
-        for pk, number, case_id, version, how, at in chunk:
-            both = labels.get((pk, old), ""), labels.get((pk, new), "")
-            yield SettlementLine(number, case_id, version, how, at.isoformat(), *both)
+    reference = ("references__artifact__system_version", "references__label")
+    columns = ("number", "item__case__case_id", "item__case__version", "how", Written("at"), *reference)
+    rows = Settlement.objects.filter(queue=audit.queue).order_by("number").values_list(*columns).iterator(CHUNK)
+    for decision, given in groupby(rows, key=itemgetter(slice(5))):
+        labels = {system: label for *_, system, label in given}
+        yield SettlementLine(*decision, labels.get(old, ""), labels.get(new, ""))
 
 
 def _diagnoses(audit: Audit) -> Iterator[DiagnosisLine]:

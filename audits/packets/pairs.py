@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from core.identity import canonical_json
@@ -29,17 +30,28 @@ PAIR_COLUMNS = (
     "pair_state",
     *(f"{side}_{name}" for side in SIDES for name in READING),
 )
+ALIKE = 5000  # what is written in one way and kept, because the next case may have the same
 MARKS = {None: "", True: "1", False: "0"}
 MARKED = {text: mark for mark, text in MARKS.items()}
 
 
-def pair_row(pair: Pair) -> list[Any]:
+def slices_text(slices: Mapping[str, str]) -> str:
+    """Few combinations of slices are those of many cases: each is written once."""
+    return _written_slices(tuple(slices.items()))
+
+
+@lru_cache(ALIKE)
+def _written_slices(slices: tuple[tuple[str, str], ...]) -> str:
+    return canonical_json(dict(slices))
+
+
+def pair_row(pair: Pair) -> tuple[Any, ...]:
     """A pair as written: a side without a judgment has a blank state, one without a verdict a blank verdict."""
-    readings = [cell for reading in (pair.old, pair.new) for cell in _reading_cells(reading)]
-    slices = canonical_json(pair.slices)
-    return [pair.case_id, pair.case_version, slices, MARKS[pair.same_content], pair.state.value, *readings]
+    case = (pair.case_id, pair.case_version, slices_text(pair.slices), MARKS[pair.same_content], str(pair.state))
+    return (*case, *_reading_cells(pair.old), *_reading_cells(pair.new))
 
 
+@lru_cache(ALIKE)
 def _reading_cells(reading: SideReading | None) -> list[str]:
     if reading is None:
         return [""] * len(READING)

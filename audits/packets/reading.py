@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
 
@@ -56,8 +56,7 @@ class Packet:
 
     def records(self, name: str, record: type[Line]) -> list[Line]:
         types = get_type_hints(record)
-        columns = [field.name for field in fields(record)]  # type: ignore[arg-type]
-        return [record(**{name: PARSED[types[name]](row[name]) for name in columns}) for row in self.rows(name)]
+        return [record(**{name: PARSED[kind](row[name]) for name, kind in types.items()}) for row in self.rows(name)]
 
     @cached_property
     def facts(self) -> dict[str, Any]:

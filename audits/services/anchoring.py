@@ -3,7 +3,7 @@ or of a file. All are matched by content, so that a label never meets another ou
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -94,7 +94,7 @@ def known_set_from_audit(*, audit: Audit, name: str, purpose: QueuePurpose, acto
     """Make a set of the references in force of an audit, or add them to one. Refused for a sealed holdout."""
     require_registered(audit)
     require_open(audit.comparison)
-    rows = [AnchorRow(n, _texts(asdict(anchor))) for n, anchor in enumerate(anchors_of(audit), 1)]
+    rows = [AnchorRow(n, _texts(anchor._asdict())) for n, anchor in enumerate(anchors_of(audit), 1)]
     return _store(audit.project, rows, f"audit {audit.name}", name, purpose, actor, now)
 
 

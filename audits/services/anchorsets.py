@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ def anchor_set_make(
     version = before.version + 1 if before else 1
     content = ContentHash(name, version, licence)
     as_before = [ContentHash(name, before.version, licence)] if before else []
-    anchors = map(asdict, anchors_of(audit))
+    anchors = (anchor._asdict() for anchor in anchors_of(audit))
     found = _pack(progress("Anchors", anchors) if progress else anchors, content, *as_before)
     if not found.tally.anchors:
         raise Refused(Problem(f"{audit} has no settled label", allowed="at least one settled label"))

@@ -1,6 +1,7 @@
 """Gold anchors leave the house whole: every reference in force, its identity, how it was sampled and settled."""
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,18 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from adjudication.models import Label, Reference, Review
 from adjudication.services.undo import review_undo
-from audits.exports import anchors
+from audits.exports import anchors, tables
 from audits.exports.anchorfiles import set_write
 from audits.exports.anchors import anchor_lines, anchors_of, anchors_write
 from audits.exports.cells import neutral, recovered
 from audits.exports.reviews import review_lines, reviews_of
-from audits.exports.tables import lines_write
+from audits.exports.tables import csv_lines, lines_write
 from audits.models import Audit, Job
 from audits.services.anchorsets import anchor_set_make
 from audits.services.registering import audit_register
@@ -32,6 +35,7 @@ from tests.factories import NOW, answer, claim, submit
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 ODD = ["=1+1", "+1", "-1", "@sum", "'quoted", "'=x", "plain", 'a "b", c', "é", "שלום", "漢字 🙂", "a;b"]
+CELLS = st.one_of(st.none(), st.integers(), st.floats(), st.booleans(), st.text("=+-@\t\r\n',\"aé🙂 ", max_size=4))
 
 
 @pytest.fixture
@@ -54,6 +58,19 @@ def _read_csv(path: Path) -> list[dict[str, str]]:
 def test_neutral_cell_runs_nowhere_and_is_recovered_exactly(text: str) -> None:
     assert not neutral(text).startswith(("=", "+", "-", "@", "\t", "\r"))
     assert recovered(neutral(text)) == text
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5), st.integers(1, 3))
+def test_table_is_written_as_the_library_writes_its_neutral_cells(rows: list[tuple[Any, ...]], together: int) -> None:
+    """Ours goes by columns; the library has a carriage return in quotes only where its rows end with one."""
+    neutral_rows = [[neutral(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "TOGETHER", together)
+        lines = list(csv_lines(["a", "b", "c"], rows))
+    for line, row in zip(lines, [["a", "b", "c"], *neutral_rows], strict=True):
+        expected = io.StringIO(newline="")
+        csv.writer(expected).writerow(row)
+        assert line == expected.getvalue().removesuffix("\r\n") + "\n"
 
 
 def test_csv_neutralises_what_a_spreadsheet_would_run_and_gives_it_back(project: Project, tmp_path: Path) -> None:
@@ -81,6 +98,7 @@ def test_export_begins_before_all_is_read_and_has_as_many_rows_as_the_database(
     lead.force_login(factories.make_person(project, "lea", Role.LEAD).user)
     address = f"/p/{project.name}/audits/{audit.name}"
     monkeypatch.setattr(anchors, "BATCH", 5)
+    monkeypatch.setattr(tables, "TOGETHER", 5)
     streamed = lead.get(f"{address}/anchors.csv")
     pieces = iter(streamed.streaming_content)
     with CaptureQueriesContext(connection) as first:
