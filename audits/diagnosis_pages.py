@@ -19,9 +19,11 @@ def diagnose_context(audit: Audit, code: str, owner: str, after: int) -> dict[st
     page = diagnosis_page(audit, code=code, owner=owner, after=after)
     offered = reasons_of(audit.project, ReasonStage.DIAGNOSIS)
     counts = diagnosis_counts(audit)
+    undiagnosed = (row.pair.case_pk for row in page.rows if row.diagnosis is None)
     return audit_context(audit, "diagnose") | {
         "page": page,
         "registered": audit.state == AuditState.REGISTERED,
+        "opened": next(undiagnosed, None),  # whose form stands open: one at a time
         "counts": counts,
         "offered": offered,
         "codes": [UNDIAGNOSED, *sorted({*counts.codes, *(one.code for one in offered)})],

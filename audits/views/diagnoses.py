@@ -32,7 +32,7 @@ def diagnose(request: ProjectRequest, name: str) -> HttpResponse:
     try:
         case_diagnose(audit=audit, case=case, **given, actor=request.author, now=timezone.now())
     except InputError as error:
-        context = diagnose_context(audit, code, owner, after) | {"given": given | {"case": case.pk}}
+        context = diagnose_context(audit, code, owner, after) | {"given": given | {"case": case.pk}, "opened": case.pk}
         return _refused(request, context, error.problems, error.status)
     query = {key: value for key, value in (("code", code), ("owner", owner), ("after", after)) if value}
     return redirect(f"{address('diagnose', audit)}?{urlencode(query)}#list")

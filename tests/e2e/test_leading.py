@@ -153,6 +153,11 @@ def test_lead_plans_watches_diagnoses_and_takes_the_packet_in_the_browser(
     tabs.get_by_text("Diagnose").click()
     first = page.locator(".codes > li").first
     case = first.get_by_role("heading").inner_text()
+    second = page.locator(".codes > li").nth(1)
+    for one, other in ((second, first), (first, second)):  # by keyboard; opening one closes the other
+        one.locator("summary").press("Enter")
+        expect(one.get_by_label("Reason")).to_be_visible()
+        expect(other.get_by_label("Reason")).to_be_hidden()
     first.get_by_label("Reason").select_option(label="judge error (evaluator platform)")
     first.get_by_label("component", exact=False).first.check()
     first.get_by_label("Which decision, or which component").fill("the grader's prompt")

@@ -18,6 +18,11 @@ def shown(page: str) -> list[int]:
     return [int(key) for key in re.findall(r'<li id="case-(\d+)">', page)]
 
 
+def opened(page: str) -> list[int]:
+    """The cases whose form stands open."""
+    return [int(key) for key in re.findall(r'<details name="diagnosis" open>.*?name="case" value="(\d+)"', page, re.S)]
+
+
 def test_page_counts_what_is_undiagnosed_and_shows_verdicts_label_and_outcome(watched: Audit, read: Page) -> None:
     page = read(PAGE)
     assert re.search(r"(\d+) cases ask for a diagnosis: \1 without one\.", page)
@@ -68,6 +73,17 @@ def test_what_was_typed_stands_in_the_form_after_a_refusal(watched: Audit, lead:
     case = shown(read(PAGE))[0]
     page = lead.post(URL, SAID | {"case": case, "revision": 3, "words": "the cache of 3 May"}).content.decode()
     assert page.count("the cache of 3 May") == 1
+
+
+def test_one_form_stands_open_that_of_the_first_case_without_a_diagnosis_or_of_the_refused_one(
+    watched: Audit, lead: Client, read: Page
+) -> None:
+    first, second, third = shown(page := read(PAGE))[:3]
+    assert (opened(page), page.count('<details name="diagnosis"')) == ([first], 20)
+    lead.post(URL, SAID | {"case": first})
+    assert opened(read(PAGE)) == [second]
+    assert opened(lead.post(URL, SAID | {"case": third, "words": ""}).content.decode()) == [third]
+    assert opened(lead.post(URL, SAID | {"case": first}).content.decode()) == [first]
 
 
 def test_draft_is_told_that_diagnoses_come_after_registration(draft: Audit, read: Page) -> None:
