@@ -1,6 +1,7 @@
 """Reads of audits: where each stands, what is known by now."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.db.models.fields.json import KT
 
 from adjudication.models import ItemState, Label, Queue, Reference, Review, Settlement, SlotKind
 from audits.models import Audit, AuditState, Look
-from audits.outcomes import best_label
+from audits.outcomes import Labels, best_label
 from audits.stats.agreement import Agreement, agreement
 from core.errors import InputError, Problem, Refused
 from judges.selectors import pairs_of
@@ -52,19 +53,28 @@ class KnownCells:
 
 
 def known_cells(audit: Audit) -> KnownCells:
-    comparison, best = audit.comparison, best_label(audit.rubric.values)
+    comparison = audit.comparison
     old_system, new_system = comparison.old_run.system_version_id, comparison.new_run.system_version_id
     verdicts = verdicts_by_case(audit)
-    alike = Counter(
-        (verdicts[case], labels[old_system], labels[new_system])
+    known = (
+        (verdicts[case], (labels[old_system], labels[new_system]))
         for case, labels in _labels_by_case(audit).items()
         if case in verdicts and old_system in labels and new_system in labels
     )
-    counts: Counter[str] = Counter()
-    for (pair, old, new), number in alike.items():
-        right = (pair[0] == new, pair[1] == new) if comparison.is_swap else (old == best, new == best)
-        counts[_cell_name(*right)] += number
     eligible = sum(audit.strata.values_list("size", flat=True))
+    return cells_of(known, is_swap=comparison.is_swap, scale=audit.rubric.values, eligible=eligible)
+
+
+def cells_of(
+    known: Iterable[tuple[tuple[str, str], Labels]], *, is_swap: bool, scale: Mapping[str, float | None], eligible: int
+) -> KnownCells:
+    """From the verdicts and the labels of both sides of each case."""
+    best = best_label(scale)
+    counts: Counter[str] = Counter()
+    for (verdicts, labels), number in Counter(known).items():
+        correct = verdicts if is_swap else (best, best)
+        old, new = (label == right for label, right in zip(labels, correct, strict=True))
+        counts[_cell_name(old, new)] += number
     return KnownCells({name: counts[name] for name in CELL_NAMES}, counts.total(), eligible)
 
 

@@ -26,6 +26,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from core.errors import InputError, Problem, Refused
 from core.models import Project
+from core.moments import one_moment
 from core.references import referred_to_first
 from core.version import VERSION
 
@@ -60,7 +61,7 @@ def backup_write(path: Path, now: datetime) -> Contents:
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, _one_moment():
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, one_moment():
                 tables = {model._meta.db_table: _write_table(archive, model) for model in _models()}
                 contents = Contents(VERSION, now.isoformat(), _migrations(), tables)
                 archive.writestr(CONTENTS, json.dumps(contents.as_dict(), indent=2))
@@ -86,7 +87,7 @@ def backup_verify(path: Path) -> Contents:
 
 def database_verify(contents: Contents) -> None:
     """Hold the database, as it is now, to what a backup says of it. Raises InputError with every difference."""
-    with _one_moment():
+    with one_moment():
         found = {model._meta.db_table: _measured(_rows(model)) for model in _models()}
     _refuse_differences(contents.tables, found, "the database")
 
@@ -115,26 +116,6 @@ def _models() -> list[type[models.Model]]:
     stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
     kept = [model for model in stored if not model._meta.proxy and model._meta.app_label not in LEFT_OUT]
     return sorted(kept, key=lambda model: model._meta.db_table)
-
-
-@contextlib.contextmanager
-def _one_moment() -> Iterator[None]:
-    """Inside, every query sees the database as it was at the first one; nobody who writes waits."""
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        # Django's own transactions take SQLite's one place for writing at once.
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
-        return
-    outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
 
 
 def _rows(model: type[models.Model]) -> Iterator[str]:

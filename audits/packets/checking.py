@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adjudication.models import SlotKind
 from audits.diagnoses import counts_of, differs
 from audits.exports.wording import conclusion
 from audits.frames import frame_bytes, score_of
@@ -33,6 +34,7 @@ from audits.packets.contents import (
     PAIRS,
     REPORT_HTML,
     REPORT_JSON,
+    REVIEWS,
     STABILITY,
     TRANSITIONS,
     CaseLine,
@@ -43,6 +45,8 @@ from audits.packets.differences import differences, leaves
 from audits.packets.reading import Packet, Settled
 from audits.plans import estimate_arguments, score_used, target_half_width
 from audits.secondary import secondary_findings, slice_findings
+from audits.selectors import cells_of
+from audits.stats.agreement import agreement
 from audits.stats.design import inclusion_probability, permanent_order
 from audits.stats.estimate import estimate
 from audits.stats.remaining import remaining_audit
@@ -347,6 +351,34 @@ def _blocking_outcomes(packet: Packet) -> dict[str, int]:
     return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
 
 
+def _people(packet: Packet, check: Check) -> None:
+    """What the report counts of decisions and of the answers that count."""
+    report = packet.json(REPORT_JSON)
+    standing: dict[Key, SettlementLine] = {(line.case_id, line.case_version): line for line in packet.settlements}
+    drawn = _sampled(packet)
+    how = Counter(line.how for key, line in standing.items() if key in drawn)
+    check.same(report["settled_how"], dict(how), "report.settled_how")
+    eligible = {(pair.case_id, pair.case_version): pair.verdicts for pair in packet.pairs if pair.eligible}
+    known = [(eligible[key], packet.labels(line)) for key, line in standing.items() if key in eligible]
+    cells = cells_of(
+        (one for one in known if all(one[1])),
+        is_swap=packet.is_swap,
+        scale=packet.scale,
+        eligible=len(packet.frame),
+    )
+    check.same(report["known_cells"], cells.as_dict(), "report.known_cells")
+    latest: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in packet.rows(REVIEWS):
+        if row["kind"] == SlotKind.REVIEW and row["standing"] in COUNTED and row["label"]:
+            artifact = (row["case_id"], row["case_version"], row["system_version"])
+            latest.setdefault(artifact, {})[row["author"]] = row["label"]
+    found = agreement([list(by_author.values()) for by_author in latest.values()])
+    check.same(report["agreement"], asdict(found), "report.agreement")
+
+
+COUNTED = ("counts", "corrected")  # of a person's answers that were not taken back, the last is what they say
+
+
 def _report(packet: Packet, check: Check) -> None:
     """What the report states is what the packet's other files state; its conclusion follows from the last look."""
     report, looks = packet.json(REPORT_JSON), packet.looks
@@ -387,5 +419,6 @@ CHECKS: dict[str, Callable[[Packet, Check], None]] = {
     "anchors": _anchors,
     "diagnoses": _diagnoses,
     "gate": _gate,
+    "people": _people,
     "report": _report,
 }

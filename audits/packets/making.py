@@ -46,6 +46,7 @@ from audits.packets.pairs import PAIR_COLUMNS, pair_row, slices_text
 from audits.selectors import looks_of, require_registered
 from audits.verdicts import gate_dicts, gate_now, inventory_dict, sign_off_dicts
 from core.models import Author
+from core.moments import one_moment
 from core.times import Written
 from core.version import VERSION
 from judges.holdouts import require_open
@@ -60,40 +61,49 @@ CHUNK = 2000
 def packet_write(
     *, audit: Audit, path: Path, actor: Author, now: datetime, progress: Progress = silent
 ) -> dict[str, Any]:
-    """Write the packet to a file; how many rows each table has comes back. `progress` is told of every row."""
+    """Write the packet to a file; how many rows each table has comes back. `progress` is told of every row about
+    cases; what people add to meanwhile is read as of one moment, in which nothing can be noted down."""
     require_registered(audit)
     require_open(audit.comparison)
     summary, comparison = summary_of(audit.comparison), audit.comparison
-    tables: dict[str, Iterable[str]] = {
+    of_cases: dict[str, Iterable[str]] = {
         CASES: record_lines("csv", CaseLine, _cases(comparison)),
         PAIRS: csv_lines(PAIR_COLUMNS, map(pair_row, pairs_of(comparison))),
         FRAME: record_lines("csv", FrameRow, frame_of(audit.frame)),
-        SETTLEMENTS: record_lines("csv", SettlementLine, _settlements(audit)),
-        REVIEWS: review_lines(audit, "csv"),
-        DIAGNOSES: record_lines("csv", DiagnosisLine, _diagnoses(audit)),
     }
     cases = comparison.case_set.cases.filter(partition=comparison.partition).count()
     expected = dict.fromkeys((CASES, PAIRS), cases + 1)  # the header is a line too
     rows: dict[str, int] = {}
     with ArchiveWriter(path) as archive:
-        archive.add(FACTS, [report_json(_facts(audit, actor, now))])
         archive.add(MANIFEST, [audit.manifest])
         archive.add(GUIDELINE, [audit.rubric.guideline])
         archive.add(INTEGRITY, [report_json(summary.integrity)])
         archive.add(TRANSITIONS, [report_json(summary.transitions)])
         archive.add(STABILITY, [report_json(summary.stability)])
-        for name, lines in tables.items():
+        for name, lines in of_cases.items():
             rows[name] = archive.add(name, progress(name, iter(lines), expected.get(name))) - 1
-        rows[LOOKS] = archive.add(LOOKS, progress(LOOKS, _looks(audit)))
-        with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n", dir=path.parent) as beside:
-            anchors = _both_ways(anchors_of(audit), beside)
-            rows[ANCHORS_CSV] = archive.add(ANCHORS_CSV, progress(ANCHORS_CSV, anchors)) - 1
-            beside.seek(0)
-            archive.add(ANCHORS_JSONL, progress(ANCHORS_JSONL, beside))
-        data, page = report_both(audit, now)
+        with one_moment():
+            archive.add(FACTS, [report_json(_facts(audit, actor, now))])
+            rows |= _add_answers(archive, audit, path.parent)
+            data, page = report_both(audit, now)
         archive.add(REPORT_JSON, [report_json(data)])
         archive.add(REPORT_HTML, [page])
     return {"file": str(path), "bytes": path.stat().st_size, "rows": rows}
+
+
+def _add_answers(archive: ArchiveWriter, audit: Audit, folder: Path) -> dict[str, int]:
+    """What people said, and what follows from it; how many rows each table has comes back."""
+    rows = {
+        SETTLEMENTS: archive.add(SETTLEMENTS, record_lines("csv", SettlementLine, _settlements(audit))) - 1,
+        REVIEWS: archive.add(REVIEWS, review_lines(audit, "csv")) - 1,
+        DIAGNOSES: archive.add(DIAGNOSES, record_lines("csv", DiagnosisLine, _diagnoses(audit))) - 1,
+        LOOKS: archive.add(LOOKS, _looks(audit)),
+    }
+    with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n", dir=folder) as beside:
+        rows[ANCHORS_CSV] = archive.add(ANCHORS_CSV, _both_ways(anchors_of(audit), beside)) - 1
+        beside.seek(0)
+        archive.add(ANCHORS_JSONL, beside)
+    return rows
 
 
 def _both_ways(anchors: Iterator[Anchor], beside: TextIO) -> Iterator[str]:

@@ -6,21 +6,24 @@ import html
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from adjudication.services.undo import review_undo
 from audits.diagnoses import diagnosis_page
 from audits.exports.wording import conclusion
 from audits.models import Audit
+from audits.packets import making
 from audits.packets.archive import Archive
 from audits.packets.checking import CHECKS, packet_check
-from audits.packets.contents import FILES, SUMS
+from audits.packets.contents import FILES, SUMS, SettlementLine
 from audits.packets.making import packet_write
 from audits.services.diagnosing import case_diagnose
 from audits.services.looks import looks_bring_up_to_date
@@ -232,7 +235,18 @@ FORGERIES = {
     ),
     "the guideline": (lambda contents: contents.update({"guideline.md": b"Be kind."}), {"identities"}),
     "the manifest": (lambda contents: contents.update({"manifest.yaml": b"{}"}), {"identities"}),
-    "a decision": (_text("settlements.csv", "fail,fail\n", "pass,pass\n", last=True), {"looks.jsonl", "anchors"}),
+    "a decision": (
+        _text("settlements.csv", "fail,fail\n", "pass,pass\n", last=True),
+        {"looks.jsonl", "anchors", "people"},
+    ),
+    "how the report says that cases were settled": (
+        _json("report.json", lambda report: report["settled_how"].update(single=1)),
+        {"people"},
+    ),
+    "the report's known cells": (
+        _json("report.json", lambda report: report["known_cells"].update(known=1)),
+        {"people"},
+    ),
     "the state of a pair": (_text("pairs.csv", ",unmappable,", ",old invalid,"), {"pairs", "integrity"}),
     "an anchor's label": (
         _line("anchors.jsonl", 0, lambda row: row.update(label="other")),
@@ -255,6 +269,21 @@ def test_forged_number_is_found_where_it_stands(swap: Audit, tmp_path: Path) -> 
     assert found == {what: found_by for what, (_, found_by) in FORGERIES.items()}
 
 
+def test_forged_answer_changes_the_agreement_that_the_report_states(project: Project, tmp_path: Path) -> None:
+    comparison = factories.make_swap(project, {f"q{n}": ("Yes", "No") for n in range(6)})
+    audit = factories.make_audit(comparison, review={"double_review_share": 1.0})
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    ann, ben = (factories.make_person(project, name) for name in ("ann", "ben"))
+    for _ in range(6):
+        lease = claim(audit.queue, ann)
+        submit(lease, "fail" if lease.item.case.case_id == "q5" else "pass")
+        submit(claim(audit.queue, ben), "pass")
+    path = _packet(audit, tmp_path)
+    assert _failed(path) == []
+    change = _text("reviews.csv", ",label,fail,", ",label,pass,")
+    assert set(_failed(_repacked(path, change))) == {"people"}
+
+
 def test_changed_byte_fails_the_checksums(upgrade: Audit, tmp_path: Path) -> None:
     path = _packet(upgrade, tmp_path)
     contents = _contents(path) | {"guideline.md": b"Be kind."}
@@ -268,7 +297,8 @@ def test_table_of_another_shape_is_a_failed_check_and_no_error(upgrade: Audit, t
     broken = _repacked(_packet(upgrade, tmp_path), _text("frame.csv", "position", "place"))
     named = {check.name: check.named for check in packet_check(broken) if not check.passed}
     assert named == {
-        name: ["cannot be computed: KeyError 'position'"] for name in ("frame and order", "looks.jsonl", "anchors")
+        name: ["cannot be computed: KeyError 'position'"]
+        for name in ("frame and order", "looks.jsonl", "anchors", "people")
     }
 
 
@@ -312,3 +342,31 @@ def test_command_says_what_differs_and_exits_with_1(upgrade: Audit, tmp_path: Pa
     assert "    looks[0].result.interval.high: stated " in said.getvalue()
     with pytest.raises(CommandError, match="there is no such file"):
         call_command("verify_packet", str(tmp_path / "none.zip"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_packet_is_of_one_moment_while_people_go_on_answering(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = factories.make_audit(factories.make_swap(project, {f"q{n}": ("Yes", "No") for n in range(20)}))
+    audit_register(audit=audit, actor=factories.operator(audit), now=NOW)
+    ann = factories.make_person(project, "ann")
+    for _ in range(10):
+        answer(audit.queue, ann)
+    _looked(audit)
+
+    def answer_meanwhile() -> None:
+        answer(audit.queue, ann, "fail")
+        _looked(audit)
+        connection.close()
+
+    def settlements(audit: Audit) -> Iterator[SettlementLine]:
+        yield from written(audit)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(answer_meanwhile).result(timeout=30)
+
+    written = making._settlements
+    monkeypatch.setattr(making, "_settlements", settlements)
+    path = _packet(audit, tmp_path)
+    assert (audit.looks.count(), len(_contents(path)["settlements.csv"].splitlines())) == (2, 11)
+    assert [(check.name, check.named) for check in packet_check(path) if not check.passed] == []

@@ -312,6 +312,19 @@ def test_no_page_of_an_audit_has_a_serious_barrier_or_is_wider_than_its_screen(
         assert (barriers(page), overflow(page)) == ([], 0), path
 
 
+def test_report_prints_without_pages_left_empty(audit: Audit, lea: Author, open_as: Open) -> None:
+    """What is kept whole moves to the next sheet: but for tables, which begin there, it must fit on one."""
+    page = open_as(lea, "/p/p/audits/swap/report.html", viewport={"width": 680, "height": 1009})  # A4 within 15 mm
+    page.emulate_media(media="print")
+    kept_whole = page.evaluate("""[...document.querySelectorAll("body *:not(table)")]
+        .filter(one => getComputedStyle(one).breakInside != "auto" && !one.closest("svg"))
+        .map(one => [one.tagName, one.getBoundingClientRect().height])""")
+    assert {"FIGURE", "TR"} <= {tag for tag, _ in kept_whole}
+    assert [tag for tag, height in kept_whole if height > 1009] == []
+    expect(page.get_by_role("img", name="The interval against the number of settled labels")).to_be_visible()
+    assert overflow(page) == 0
+
+
 def test_draft_has_no_barrier_and_fits_a_small_screen(draft: Audit, lea: Author, open_as: Open) -> None:
     page = open_as(lea, "/p/p/audits", **PHONE)
     for path in PATHS:
