@@ -81,7 +81,8 @@ def packet_write(
         archive.add(TRANSITIONS, [report_json(summary.transitions)])
         archive.add(STABILITY, [report_json(summary.stability)])
         for name, lines in of_cases.items():
-            rows[name] = archive.add(name, progress(name, iter(lines), expected.get(name))) - 1
+            what = f"{FRAME}, then what people said" if name == FRAME else name
+            rows[name] = archive.add(name, progress(what, iter(lines), expected.get(name))) - 1
         with one_moment():
             archive.add(FACTS, [report_json(_facts(audit, actor, now))])
             rows |= _add_answers(archive, audit, path.parent)

@@ -48,7 +48,7 @@ def test_progress_says_which_table_is_written(watched: Audit, lead: Client, monk
     monkeypatch.setattr("audits.services.jobs.JobProgress._say", lambda self, words, *_: said.append(words))
     job_run(job=asked(lead).pk, clock=lambda: NOW)
     assert "cases.csv: 121 of 121 rows" in said  # 120 cases and the header
-    assert "reviews.csv …" in said
+    assert said[-1].startswith("frame.csv, then what people said: ")
 
 
 def test_packet_that_breaks_leaves_nothing_to_download(
