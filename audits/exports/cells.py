@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 OPENERS = frozenset("=+-@\t\r'")
-QUOTED = ',"\r\n'
 
 
 def neutral(value: str) -> str:
@@ -12,24 +11,11 @@ def neutral(value: str) -> str:
     return f"'{value}" if value[:1] in OPENERS else value
 
 
-def written_cells(column: Sequence[Any]) -> list[str]:
-    """A column's cells as they stand in a file; what is not there is blank. It is searched as a whole: hardly one of a
-    million cells has to be looked at by itself."""
-    texts = ["" if value is None else str(value) for value in column]
-    if _is_quoted("".join(texts)) or not OPENERS.isdisjoint([text[:1] for text in texts]):
-        return [_written(value, text) for value, text in zip(column, texts, strict=True)]
-    return texts
-
-
-def _written(value: Any, text: str) -> str:
-    cell = neutral(text) if isinstance(value, str) else text  # a number stays one, whatever it begins with
-    doubled = cell.replace('"', '""')
-    return f'"{doubled}"' if _is_quoted(cell) else cell
-
-
-def _is_quoted(text: str) -> bool:
-    """A carriage return is quoted too: it does not end a row."""
-    return any(mark in text for mark in QUOTED)
+def neutral_column(column: Sequence[Any]) -> Sequence[Any]:
+    """The cells of a column, its texts neutral. It is searched as a whole: hardly one of a million needs the call."""
+    if OPENERS.isdisjoint(cell[:1] for cell in column if isinstance(cell, str)):
+        return column
+    return [neutral(cell) if isinstance(cell, str) else cell for cell in column]
 
 
 def recovered(value: str) -> str:

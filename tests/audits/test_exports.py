@@ -62,7 +62,7 @@ def test_neutral_cell_runs_nowhere_and_is_recovered_exactly(text: str) -> None:
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5), st.integers(1, 3))
 def test_table_is_written_as_the_library_writes_its_neutral_cells(rows: list[tuple[Any, ...]], together: int) -> None:
-    """Ours goes by columns; the library has a carriage return in quotes only where its rows end with one."""
+    """However many are looked at together; one that is a number stays one, whatever it begins with."""
     neutral_rows = [[neutral(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "TOGETHER", together)
