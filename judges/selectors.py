@@ -1,10 +1,12 @@
 """Reads of what the machines said."""
 
+import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from core.batches import batches
 from core.identity import text_hash
@@ -12,6 +14,7 @@ from judges.models import Artifact, Case, CaseSet, Comparison, Judgment, LoadSta
 from judges.pairing import Pair, Rules, SideReading, pair_state
 
 PAGE = 2000
+ALIKE = 5000  # what many cases have alike, and is kept
 SideReadings = dict[int, tuple[SideReading, str, str]]
 
 
@@ -33,7 +36,7 @@ def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) ->
         # Looked up by key: by the index on its set, SQLite would walk every case of it for a few.
         named = Case.objects.alias(within=F("case_set") + 0)
         chosen = named.filter(within=comparison.case_set_id, partition=comparison.partition, pk__in=cases)
-    rows = chosen.order_by("pk").values_list("pk", "case_id", "version", "slices")
+    rows = chosen.order_by("pk").values_list("pk", "case_id", "version", SLICES)
     for page in batches(rows.iterator(PAGE), PAGE):
         keys = [pk for pk, *_ in page]
         # Of all cases a range says the same as a list, and sooner.
@@ -41,7 +44,17 @@ def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) ->
         yield from _pairs(comparison, page, those)
 
 
-def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str]]], those: Q) -> Iterator[Pair]:
+SLICES = Cast("slices", TextField())  # to be read by `slices_of`
+
+
+@lru_cache(ALIKE)
+def slices_of(text: str) -> dict[str, str]:
+    """The slices of a case: few combinations are those of many cases, each is read once. Nobody changes them."""
+    slices: dict[str, str] = json.loads(text)
+    return slices
+
+
+def _pairs(comparison: Comparison, page: list[tuple[int, str, int, str]], those: Q) -> Iterator[Pair]:
     """`those` finds the artifacts of the page's cases; whatever else it finds is left out."""
     rules = rules_of(comparison)
     old = _readings(comparison.old_run, comparison.old_reader, those)
@@ -53,7 +66,7 @@ def _pairs(comparison: Comparison, page: list[tuple[int, str, int, dict[str, str
             case_pk=pk,
             case_id=case_id,
             case_version=version,
-            slices=slices,
+            slices=slices_of(slices),
             old=old_side,
             new=new_side,
             same_content=bool(old_side and new_side)

@@ -1,9 +1,11 @@
 """Cells of a spreadsheet that are text and stay text."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 OPENERS = frozenset("=+-@\t\r'")
+BEGINNING = itemgetter(slice(1))
 
 
 def neutral(value: str) -> str:
@@ -13,7 +15,7 @@ def neutral(value: str) -> str:
 
 def neutral_column(column: Sequence[Any]) -> Sequence[Any]:
     """The cells of a column, its texts neutral. It is searched as a whole: hardly one of a million needs the call."""
-    if OPENERS.isdisjoint(cell[:1] for cell in column if isinstance(cell, str)):
+    if OPENERS.isdisjoint(map(BEGINNING, [cell for cell in column if isinstance(cell, str)])):
         return column
     return [neutral(cell) if isinstance(cell, str) else cell for cell in column]
 

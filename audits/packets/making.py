@@ -52,7 +52,7 @@ from core.version import VERSION
 from judges.holdouts import require_open
 from judges.models import Comparison, Reader, Run
 from judges.progress import Progress, silent
-from judges.selectors import pairs_of
+from judges.selectors import SLICES, pairs_of, slices_of
 from judges.summaries import summary_of
 
 CHUNK = 2000
@@ -193,9 +193,9 @@ def _cases(comparison: Comparison) -> Iterator[CaseLine]:
     }
     hashes = [f"{side}__{name}_hash" for side in sides for name in ("output", "evidence")]
     cases = comparison.case_set.cases.filter(partition=comparison.partition).annotate(**sides).order_by("pk")
-    rows = cases.values_list("case_id", "version", "input_hash", "partition", "cluster", "slices", *hashes)
+    rows = cases.values_list("case_id", "version", "input_hash", "partition", "cluster", SLICES, *hashes)
     for *case, slices, old_output, old_evidence, new_output, new_evidence in rows.iterator(CHUNK):
-        yield CaseLine(*case, slices_text(slices), old_output, old_evidence, new_output, new_evidence)
+        yield CaseLine(*case, slices_text(slices_of(slices)), old_output, old_evidence, new_output, new_evidence)
 
 
 def _settlements(audit: Audit) -> Iterator[SettlementLine]:
