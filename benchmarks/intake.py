@@ -9,7 +9,8 @@ The intake is `audit_open` over a manifest: half as many cases as judgments, an 
 is its part from the files to stored rows, texts and readings; what follows, up to the draft audit, counts the pairs and
 sizes the plan. The floor of loading, in the same run and over the same content, is to parse the rows with orjson and
 to COPY them into bare tables (SQLite: executemany, in transactions of the size that the intake has), without a check,
-a hash, an index or a reading. Each runs in a process of its own, whose greatest memory so far is taken.
+a hash, an index or a reading. It runs before the intake and after it, and the mean of the two counts. Each runs in a
+process of its own, whose greatest memory so far is taken.
 
 With `--growth` it is asked instead whether the time for each row grows with what is stored: the same small intake is
 loaded behind none and behind many (`--quick`: a hundredth of them).
@@ -94,11 +95,14 @@ def main() -> None:
 
 
 def compared(database: str, folder: Path, files: Path, judgments: int) -> dict[str, Any]:
-    (floor,) = in_its_own_process(database, folder / "floor", [(floor_taken, files)])[0]
+    # Before and after: a machine that others use too is not as fast at all times.
+    (before,) = in_its_own_process(database, folder / "before", [(floor_taken, files)])[0]
     loaded, whole = in_its_own_process(database, folder / "intake", [(taken_in, files)])[0]
+    (after,) = in_its_own_process(database, folder / "after", [(floor_taken, files)])[0]
+    floor = ((before[0] + after[0]) / 2, (before[1] + after[1]) / 2, max(before[2], after[2]))
     ratio, own = loaded[0] / floor[0], loaded[1] / floor[1]
     print(f"{database}: {judgments:,} judgments")
-    print(f"  floor    {shown(floor)}")
+    print(f"  floor    {shown(before)} before, {shown(after)} after")
     print(f"  loading  {shown(loaded)}, {loaded[2]:.0f} MiB (wanted: at most {MEMORY_MIB})")
     print(f"  {ratio:.1f} times the floor, by own time {own:.1f} (wanted: at most {TIMES})")
     print(f"  whole    {shown(whole)}, {whole[2]:.0f} MiB", flush=True)

@@ -41,7 +41,7 @@ from judges.services.writing import Writer
 CHUNK = 2000
 # Pages in memory: SQLite's own 2 MB are too few for the indexes that a load writes. Pages in the log before they are
 # carried over to the file: with its own 1000, carrying over and waiting for the disk take an eighth of a load.
-SQLITE_PRAGMAS = ("cache_size = -65536", "wal_autocheckpoint = 4000")
+SQLITE_PRAGMAS = ("cache_size = -65536", "wal_autocheckpoint = 16000")
 SELDOM = 100_000  # objects made until cycles are looked for; with Python's 700, a twentieth of a load went into that
 TOUCHED_EVERY = 1.0  # seconds, at most
 BEING_LOADED = "is being loaded by another process, or one was killed within the last minute; try again later"
