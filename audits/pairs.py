@@ -7,6 +7,7 @@ from typing import Any
 from audits.models import Audit
 from audits.overview import address
 from audits.pages import audit_context
+from core.characters import shown
 from core.errors import InputError, Problem
 from judges.diagnosis import PairDiagnosis, diagnoses_of
 from judges.holdouts import require_open
@@ -72,7 +73,7 @@ def _responses(audit: Audit, pair: PairDiagnosis) -> list[tuple[str, str]]:
     """What both judges answered, for the page of one pair."""
     sides = [(words, side.raw_hash) for words, side in zip(SIDES.values(), (pair.old, pair.new), strict=True)]
     texts = texts_shown(project=audit.project, hashes=[sha256 for _, sha256 in sides if sha256])
-    return [(words, texts[sha256]) for words, sha256 in sides if sha256]
+    return [(words, shown(texts[sha256])) for words, sha256 in sides if sha256]
 
 
 def caches_context(audit: Audit, after: int) -> dict[str, Any]:

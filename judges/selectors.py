@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet, TextField
+from django.db.models import Count, F, Max, Min, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from core.batches import batches
 from core.identity import text_hash
 from judges.models import Artifact, Case, CaseSet, Comparison, Judgment, LoadState, Reader, Run, SystemVersion
 from judges.pairing import Pair, Rules, SideReading, pair_state
@@ -31,17 +30,24 @@ def pairs_of(comparison: Comparison, cases: QuerySet[Any, Any] | None = None) ->
 
     `cases`, a query of primary keys, keeps to those. It goes by pages: no more is in memory than one of them.
     """
-    chosen = comparison.case_set.cases.filter(partition=comparison.partition)
-    if cases is not None:
-        # Looked up by key: by the index on its set, SQLite would walk every case of it for a few.
-        named = Case.objects.alias(within=F("case_set") + 0)
-        chosen = named.filter(within=comparison.case_set_id, partition=comparison.partition, pk__in=cases)
-    rows = chosen.order_by("pk").values_list("pk", "case_id", "version", SLICES)
-    for page in batches(rows.iterator(PAGE), PAGE):
+    # Looked up by key: by the index on its set, SQLite would walk every case of it for a few.
+    named = Case.objects.alias(within=F("case_set") + 0)
+    rows = named.filter(within=comparison.case_set_id, partition=comparison.partition).order_by("pk")
+    first = 0
+    if cases is None:
+        bounds = comparison.case_set.cases.aggregate(first=Min("pk", default=0), last=Max("pk", default=0))
+        first, rows = bounds["first"], rows.filter(pk__lte=bounds["last"])
+    else:
+        rows = rows.filter(pk__in=cases)
+    # Nothing is read on while a page is passed on: SQLite would keep whoever takes it from writing.
+    while page := list(rows.filter(pk__gte=first).values_list("pk", "case_id", "version", SLICES)[:PAGE]):
         keys = [pk for pk, *_ in page]
         # Of all cases a range says the same as a list, and sooner.
         those = Q(case__gte=keys[0], case__lte=keys[-1]) if cases is None else Q(case__in=keys)
         yield from _pairs(comparison, page, those)
+        if len(page) < PAGE:
+            return
+        first = keys[-1] + 1
 
 
 SLICES = Cast("slices", TextField())  # to be read by `slices_of`

@@ -12,7 +12,6 @@ from django.conf import settings
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 
-from core.characters import shown
 from core.errors import Problem, Refused
 from core.identity import canonical_bytes
 from core.models import Project
@@ -140,9 +139,9 @@ def texts_of(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
 
 
 def texts_shown(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:
-    """Texts by hash, for pages: as they can be shown, and a sentence where retention has dropped one."""
+    """Texts by hash, for pages: a sentence stands where retention has dropped one."""
     wanted = list(dict.fromkeys(hashes))
-    return dict.fromkeys(wanted, DROPPED) | {key: shown(text) for key, text in _found(project, wanted).items()}
+    return dict.fromkeys(wanted, DROPPED) | _found(project, wanted)
 
 
 def texts_drop(*, project: Project, hashes: Iterable[str]) -> int:

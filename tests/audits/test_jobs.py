@@ -1,12 +1,14 @@
 """Work that a page asks for: written down first, done once, found again when its message or its worker was lost."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from celery import Celery
 from django.conf import settings
+from django.db import connection
 
 from audits.models import Audit, Job, JobKind, JobState
 from audits.services.jobs import (
@@ -22,7 +24,8 @@ from audits.services.jobs import (
     jobs_unattended,
 )
 from core.errors import InputError, Problem, Refused
-from core.models import Author, Event
+from core.models import Author, Event, Project
+from judges.models import Case
 from tests import factories
 from tests.factories import NOW
 
@@ -78,7 +81,7 @@ def test_problem_with_a_character_that_cannot_be_stored_is_told_all_the_same(lea
     fault = Problem("no such column", file="cases.tsv", row=1, value="id\x00", allowed="a\ud800, b")
     assert job_refused(job=job, error=InputError(fault), now=NOW)
     job.refresh_from_db()
-    told = {"what": "no such column", "file": "cases.tsv", "row": 1, "value": "id\ufffd", "allowed": "a\ufffd, b"}
+    told = {"what": "no such column", "file": "cases.tsv", "row": 1, "value": "id\u2400", "allowed": "a\ufffd, b"}
     assert (job.state, job.problems) == ("refused", [told])
 
 
@@ -91,6 +94,31 @@ def test_rows_pass_through_unchanged_and_are_counted(
     assert list(JobProgress(job)("cases", iter(range(1250)), 5000)) == list(range(1250))
     job.refresh_from_db()
     assert (job.progress, job.done, job.expected) == ("cases: 1,250 of 5,000 rows", 1250, 5000)
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_work_goes_on_that_shows_its_progress_while_it_reads_and_others_write(
+    audit: Audit, lea: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite keeps whoever reads of a moment that has passed from writing; the next that can be noted is."""
+    job = job_take(job=ask(audit, lea).pk, now=NOW)
+    assert job is not None
+    monkeypatch.setattr("audits.services.jobs.OFTEN", 1)
+    monkeypatch.setattr("audits.services.jobs.SIGN_OF_LIFE", timedelta(0))
+    rows = JobProgress(job)("cases", Case.objects.values_list("case_id", flat=True).iterator(chunk_size=1))
+    read = [next(rows)]
+    with ThreadPoolExecutor() as pool:
+        pool.submit(_written_meanwhile).result()
+    assert [*read, *rows] == ["a", "b"]
+    job.refresh_from_db()
+    assert (job.state, job.progress) == (JobState.RUNNING, "cases: 2 rows")
+    assert Project.objects.filter(name="meanwhile").exists()
+
+
+def _written_meanwhile() -> None:
+    Project.objects.create(name="meanwhile", created_at=NOW)
+    connection.close()
 
 
 def test_worker_that_lost_its_job_stops_and_does_not_end_it(audit: Audit, lea: Author) -> None:
