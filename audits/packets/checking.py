@@ -351,6 +351,9 @@ def _blocking_outcomes(packet: Packet) -> dict[str, int]:
     return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
 
 
+COUNTED = ("counts", "corrected")  # of a person's answers that were not taken back, the last is what they say
+
+
 def _people(packet: Packet, check: Check) -> None:
     """What the report counts of decisions and of the answers that count."""
     report = packet.json(REPORT_JSON)
@@ -374,9 +377,6 @@ def _people(packet: Packet, check: Check) -> None:
             latest.setdefault(artifact, {})[row["author"]] = row["label"]
     found = agreement([list(by_author.values()) for by_author in latest.values()])
     check.same(report["agreement"], asdict(found), "report.agreement")
-
-
-COUNTED = ("counts", "corrected")  # of a person's answers that were not taken back, the last is what they say
 
 
 def _report(packet: Packet, check: Check) -> None:
