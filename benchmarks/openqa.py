@@ -89,7 +89,8 @@ def _verdicts(manifest: Manifest, side: SideName, index: CaseIndex, outputs: dic
     verdicts = {}
     for row in read_judgments(manifest.path(source), source, index, cases=(_path(manifest), manifest.case_source)):
         result = parser.read(label=row.label, raw=row.raw)
-        stale = row.seen_output is not None and text_hash(row.seen_output) != outputs[row.case_id]
+        seen = row.recorded.seen_output
+        stale = seen is not None and text_hash(seen) != outputs[row.case_id]
         if isinstance(result, Parsed) and result.label in table and not stale:
             verdicts[row.case_id] = table[result.label]
     return verdicts

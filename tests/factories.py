@@ -20,7 +20,7 @@ from core.identity import text_hash
 from core.models import ApiToken, Author, Project, Role, Scope
 from core.services import member_add, operator_of, project_ensure
 from core.tokens import PIPELINE_SCOPES, person_token_make, pipeline_token_make
-from judges.intake.rows import ArtifactRow, CaseRow, JudgmentRow
+from judges.intake.rows import NOTHING_RECORDED, ArtifactRow, CaseRow, JudgmentRow, Recorded
 from judges.intake.specs import GeneratorSpec, MappingSpec, ReaderSpec, RubricSpec, ScaleLabel, SideSpec
 from judges.models import CaseSet, Comparison, Reader, Rubric, Run, RunRole, SystemVersion
 from judges.services.cases import artifacts_load, case_set_load
@@ -96,8 +96,8 @@ def artifact_row(case_id: str, number: int = 1, output: str = "", evidence: tupl
 
 
 def judgment_row(case_id: str, label: str | None, number: int = 1, **changes: Any) -> JudgmentRow:
-    fields: dict[str, Any] = {"raw": label or "", "seen_output": None, "seen_evidence": None, "provenance": {}}
-    return JudgmentRow(number=number, case_id=case_id, label=label, **(fields | changes))
+    raw = changes.pop("raw", label or "")
+    return JudgmentRow(number, case_id, label, raw, Recorded(**changes) if changes else NOTHING_RECORDED)
 
 
 def load_cases(

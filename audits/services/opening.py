@@ -96,8 +96,9 @@ def audit_open(
     _refuse_another_plan(project, manifest)
     _refuse_retired_holdout(project, manifest)
     problems = FurtherProblems(frozenset(refusals.rows))
-    with loading(project=project, now=now, problems=problems) as load:
-        intake = _Intake(manifest, load, progress, CaseIndex(refusals.cases))
+    index = CaseIndex(refusals.cases)
+    with loading(project=project, now=now, problems=problems, index=index) as load:
+        intake = _Intake(manifest, load, progress, index)
         comparison, further = intake.read()
         known = IntakeReport([one.as_dict() for one in intake.files], len(refusals.rows), len(refusals.cases))
         summary = comparison_count(comparison, progress, further=further, intake=known)

@@ -20,11 +20,22 @@ from judges.intake.joins import (
     joined_rows,
     tables_of,
 )
-from judges.intake.names import case_faults, judgment_faults, version_faults
+from judges.intake.names import case_faults, label_fault, recorded_faults, version_faults
 from judges.intake.problems import Problems
 from judges.intake.readers import Row
 from judges.intake.repairs import mend_for
-from judges.intake.rows import LENGTH_BAND, ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
+from judges.intake.rows import (
+    LENGTH_BAND,
+    NOTHING_RECORDED,
+    ArtifactRow,
+    CaseIndex,
+    CaseRow,
+    JudgmentRow,
+    LabelRow,
+    Recorded,
+    Tally,
+    length_band,
+)
 from judges.intake.specs import ReviewColumns, ReviewSource, Source
 from judges.intake.streams import Meter
 
@@ -46,10 +57,15 @@ def read_cases(
         if not columns_are_there(columns, tables, gathered):
             return
         occurrences, columns_of_id = Occurrences(source.layout.occurrence), source.join.columns
+        key = columns_of_id[0] if len(columns_of_id) == 1 else None
         placed = PlacedRows(tables, gathered)
         for place, row in placed:
             tally.rows += 1
-            case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
+            case_id: str | Problem
+            if key is not None:
+                case_id = row.cells[key]
+            else:
+                case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
             if isinstance(case_id, Problem):
                 gathered.add(case_id)
                 continue
@@ -88,7 +104,7 @@ def read_artifacts(
         seen = Seen("artifact", tally, index)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
             output = row.cells[source.output] if source.output else ""
-            artifact = ArtifactRow(place, case_id, output, _cells(row, source.evidence))
+            artifact = ArtifactRow(place, case_id, output, _cells(row, source.evidence) if source.evidence else ())
             if seen.is_new(case_id, place, row, (artifact.output, artifact.evidence), gathered):
                 yield artifact
         tally.absent = len(index) - len(seen)
@@ -106,19 +122,24 @@ def read_judgments(
     """The raw responses of one run. A row without label and response is a missing judgment: counted, not yielded."""
     tally = Tally() if tally is None else tally
     with _gathering(problems) as gathered:
-        seen = Seen("judgment", tally, index)
+        seen, records_more = Seen("judgment", tally, index), _records_more(source)
         for place, row, case_id in _source_rows(path, source, index, cases, gathered, tally):
-            judgment = _judgment(place, row, case_id, source)
-            faults = judgment_faults(judgment, source)
+            cells, recorded = row.cells, _recorded(row, source) if records_more else NOTHING_RECORDED
+            label = cells[source.label] if source.label else None
+            raw = cells[source.raw] if source.raw else ""
+            fault = label_fault(label, source) if label else None
+            faults = [] if fault is None else [fault]
+            if records_more:
+                faults.extend(recorded_faults(recorded, source))
             if source.judge_version:
                 faults.extend(version_faults(row, source))
             if faults:
                 for fault in faults:
                     gathered.add(_at(row, fault), case_id)
-            elif not (judgment.label or "").strip() and not judgment.raw.strip():
+            elif not (label and label.strip()) and not raw.strip():
                 seen.says_nothing(case_id)
-            elif seen.is_new(case_id, place, row, _content(judgment), gathered):
-                yield judgment
+            elif seen.is_new(case_id, place, row, (label, raw, records_more and _content(recorded)), gathered):
+                yield JudgmentRow(place, case_id, label, raw, recorded)
         tally.absent = len(index) - len(seen)
 
 
@@ -223,9 +244,9 @@ def _case(place: int, row: Row, case_id: str, source: Source) -> CaseRow:
     slices = {name: cells[column] for name, column in source.slices.items() if cells[column].strip()}
     if source.output and LENGTH_BAND not in source.slices:
         slices[LENGTH_BAND] = length_band(cells[source.output])
-    text, partition, cluster = (
-        cells[column] if column else "" for column in (source.input, source.partition, source.cluster)
-    )
+    text = cells[source.input] if source.input else ""
+    partition = cells[source.partition] if source.partition else ""
+    cluster = cells[source.cluster] if source.cluster else ""
     return CaseRow(place, case_id, text, slices, partition, cluster)
 
 
@@ -237,31 +258,24 @@ def _cells(row: Row, columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(row.cells[column] for column in columns)
 
 
-def _judgment(place: int, row: Row, case_id: str, source: Source) -> JudgmentRow:
+def _records_more(source: Source) -> bool:
+    """Whether there are columns beside label and response."""
+    return any((source.output, source.evidence, source.provenance, source.score, source.tokens, source.cost))
+
+
+def _recorded(row: Row, source: Source) -> Recorded:
     cells = row.cells
-    provenance = source.provenance and {
-        name: cells[column].strip() for name, column in source.provenance.items() if cells[column].strip()
-    }
-    return JudgmentRow(
-        place,
-        case_id,
-        cells[source.label] if source.label else None,
-        cells[source.raw] if source.raw else "",
+    said = {name: cells[column].strip() for name, column in source.provenance.items()}
+    return Recorded(
         cells[source.output] if source.output else None,
         _cells(row, source.evidence) if source.evidence else None,
-        provenance,
-        cells[source.score].strip() if source.score else "",
-        cells[source.tokens].strip() if source.tokens else "",
-        cells[source.cost].strip() if source.cost else "",
+        {name: text for name, text in said.items() if text},
+        *(cells[column].strip() if column else "" for column in (source.score, source.tokens, source.cost)),
     )
 
 
-def _content(judgment: JudgmentRow) -> Hashable:
-    if judgment.is_bare:
-        return judgment.label, judgment.raw
-    seen = (judgment.seen_output, judgment.seen_evidence)
-    numbers = (judgment.score, judgment.tokens, judgment.cost)
-    return (judgment.label, judgment.raw, *seen, *judgment.provenance.items(), *numbers)
+def _content(recorded: Recorded) -> Hashable:
+    return (recorded.seen_output, recorded.seen_evidence, *recorded.provenance.items(), *recorded[3:])
 
 
 def _labels(place: int, row: Row, case_id: str, side: str, columns: ReviewColumns) -> LabelRow:

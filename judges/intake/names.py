@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from core.characters import UNSTORABLE
 from core.errors import Problem
 from judges.intake.readers import Row
-from judges.intake.rows import CaseRow, JudgmentRow
+from judges.intake.rows import CaseRow, Recorded
 from judges.intake.specs import Source
 
 PARTITIONS = ("development", "holdout", "smoke")
@@ -39,33 +39,33 @@ def case_faults(case: CaseRow, source: Source) -> list[Problem]:
     return faults
 
 
-def judgment_faults(judgment: JudgmentRow, source: Source) -> list[Problem]:
-    """Faults of what was recorded beside the response."""
-    if judgment.is_bare and not UNSTORABLE.search(judgment.label or ""):
-        return []
-    return list(_judgment_faults(judgment, source))
+def label_fault(label: str, source: Source) -> Problem | None:
+    """What keeps a label from being stored and compared."""
+    found = UNSTORABLE.search(label)
+    if found is None:
+        return None
+    what = "a label with a NUL character" if found[0] == "\x00" else "a label with half of a character"
+    return Problem(what, column=source.label or "", value=label, allowed="a text")
 
 
-def _judgment_faults(judgment: JudgmentRow, source: Source) -> Iterator[Problem]:
-    if found := UNSTORABLE.search(judgment.label or ""):
-        what = "a label with a NUL character" if found[0] == "\x00" else "a label with half of a character"
-        yield Problem(what, source.file, judgment.number, source.label or "", value=judgment.label, allowed="a text")
-    if judgment.score and not is_finite_number(judgment.score):
+def recorded_faults(recorded: Recorded, source: Source) -> Iterator[Problem]:
+    """Faults of what was recorded beside label and response."""
+    if recorded.score and not is_finite_number(recorded.score):
         what, allowed = "a score that is no finite number", "a number such as 0.85, or nothing"
-        yield Problem(what, source.file, judgment.number, source.score or "", value=judgment.score, allowed=allowed)
-    if judgment.tokens and not TOKENS.fullmatch(judgment.tokens):
+        yield Problem(what, column=source.score or "", value=recorded.score, allowed=allowed)
+    if recorded.tokens and not TOKENS.fullmatch(recorded.tokens):
         what, allowed = "not a number of tokens", "a whole number from 0 of at most 15 digits, or nothing"
-        yield Problem(what, source.file, judgment.number, source.tokens or "", value=judgment.tokens, allowed=allowed)
-    if judgment.cost and not (is_finite_number(judgment.cost) and float(judgment.cost) >= 0):
+        yield Problem(what, column=source.tokens or "", value=recorded.tokens, allowed=allowed)
+    if recorded.cost and not (is_finite_number(recorded.cost) and float(recorded.cost) >= 0):
         what, allowed = "a cost that is no number from 0", "a number such as 0.0021, or nothing"
-        yield Problem(what, source.file, judgment.number, source.cost or "", value=judgment.cost, allowed=allowed)
-    for role, value in judgment.provenance.items():
+        yield Problem(what, column=source.cost or "", value=recorded.cost, allowed=allowed)
+    for role, value in recorded.provenance.items():
         fault, allowed = _provenance_fault(role, value)
         if not fault and role == "pipeline" and source.pipelines and value not in source.pipelines:
             fault = f"a pipeline that the manifest does not permit for the {source.judgments_of} side"
             allowed = ", ".join(source.pipelines)
         if fault:
-            yield Problem(fault, source.file, judgment.number, source.provenance[role], value=value, allowed=allowed)
+            yield Problem(fault, column=source.provenance[role], value=value, allowed=allowed)
 
 
 def version_faults(row: Row, source: Source) -> Iterator[Problem]:

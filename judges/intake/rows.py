@@ -5,6 +5,8 @@ Nobody changes a row; yet they are not frozen, which would take thrice as long t
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 LENGTH_BAND = "length_band"
 
@@ -29,28 +31,31 @@ class ArtifactRow:
     evidence: tuple[str, ...]
 
 
+class Recorded(NamedTuple):
+    """What a file says of a judgment beside label and response. What the judge saw is None where the file does not
+    repeat it. `score`, `tokens` and `cost` are numbers as written, blank where none was recorded."""
+
+    seen_output: str | None = None
+    seen_evidence: tuple[str, ...] | None = None
+    provenance: Mapping[str, str] = MappingProxyType({})
+    score: str = ""
+    tokens: str = ""
+    cost: str = ""
+
+
+NOTHING_RECORDED = Recorded()
+
+
 @dataclass(slots=True)
 class JudgmentRow:
-    """One raw response. `label` is None where the source has no label column, and as written, perhaps blank,
-    where it has one. What the judge saw is None where the file does not repeat it. `score`, `tokens` and
-    `cost` are numbers as written, blank where none was recorded."""
+    """One raw response. `label` is None where the source has no label column, and as written, perhaps blank, where it
+    has one. Most files record nothing beside them."""
 
     number: int
     case_id: str
     label: str | None
     raw: str
-    seen_output: str | None
-    seen_evidence: tuple[str, ...] | None
-    provenance: Mapping[str, str]
-    score: str = ""
-    tokens: str = ""
-    cost: str = ""
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether there is nothing but a label and a response, as in most files."""
-        numbers = self.score or self.tokens or self.cost
-        return not (self.provenance or numbers) and self.seen_output is None and self.seen_evidence is None
+    recorded: Recorded = NOTHING_RECORDED
 
 
 @dataclass(slots=True)

@@ -66,12 +66,14 @@ class Judgment(SealedOnComplete, CheckedByStatement):
     artifact = models.ForeignKey(Artifact, models.PROTECT, related_name="judgments")
     raw_hash = models.CharField(max_length=64)
     recorded_label = models.TextField(null=True)
-    seen_output_hash = models.CharField(max_length=64, blank=True)
-    seen_evidence_hash = models.CharField(max_length=64, blank=True)
-    pipeline = models.CharField(max_length=200, blank=True)
-    cache = models.CharField(max_length=12, choices=CacheState.choices, default=CacheState.UNRECORDED)
-    made_at = models.CharField(max_length=40, blank=True)  # as the source writes it
-    raw_reference = models.CharField(max_length=200, blank=True)
+    seen_output_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
+    seen_evidence_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
+    pipeline = models.CharField(max_length=200, blank=True, default="", db_default="")
+    cache = models.CharField(
+        max_length=12, choices=CacheState.choices, default=CacheState.UNRECORDED, db_default=CacheState.UNRECORDED
+    )
+    made_at = models.CharField(max_length=40, blank=True, default="", db_default="")  # as the source writes it
+    raw_reference = models.CharField(max_length=200, blank=True, default="", db_default="")
     score = models.FloatField(null=True)
     tokens = models.PositiveBigIntegerField(null=True)
     cost = models.FloatField(null=True)
@@ -116,7 +118,7 @@ class Reading(SealedOnComplete, CheckedByStatement):
     )
 
     judgment = models.ForeignKey(Judgment, models.CASCADE, related_name="readings", db_index=False)
-    reader = models.ForeignKey(Reader, models.PROTECT, related_name="readings")
+    reader = models.ForeignKey(Reader, models.PROTECT, related_name="readings", db_index=False)
     state = models.CharField(max_length=10, choices=ReadingState.choices)
     raw_label = models.TextField(blank=True)
     reason = models.CharField(max_length=200, blank=True)

@@ -1,20 +1,23 @@
 """Taking in cases and artifacts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
 from core.models import Project
 from judges.intake.rows import ArtifactRow, CaseRow
 from judges.models import Artifact, Case, CaseSet, LoadState, SystemVersion
+from judges.models.loads import Loaded
+from judges.services.keys import NONE
 from judges.services.loads import Load, LoadCounts, load_rows, part_of
-from judges.services.rows import as_json, found, rows_write
+from judges.services.rows import as_json, found, ids_taken, rows_write
 
-CASE = ("case_set_id", "case_id", "version", "input_hash", "slices", "partition", "cluster")
+CASE = ("id", "case_set_id", "case_id", "version", "input_hash", "slices", "partition", "cluster")
 CASES_BY_ID = "SELECT case_id, id FROM judges_case WHERE case_id {keys} AND case_set_id = %s"
 NO_EVIDENCE = sequence_hash(())
-ARTIFACT = ("case_id", "system_version_id", "parts", "output_hash", "evidence_hash")
+ARTIFACT = ("id", "case_id", "system_version_id", "parts", "output_hash", "evidence_hash")
 
 
 def case_set_load(
@@ -95,7 +98,21 @@ def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition
             version += content != _content_hash(input_hash, row, partition)
         fields = (as_json(dict(row.slices)) if row.slices else "{}", row.partition or partition, row.cluster)
         values.append((set_pk, row.case_id, version, input_hash, *fields))
-    return lambda: rows_write(Case, CASE, values)
+    return lambda: _write_noted(load, Case, CASE, case_set, rows, values)
+
+
+def _write_noted(
+    load: Load,
+    model: type[Case | Artifact],
+    columns: Sequence[str],
+    target: Loaded,
+    rows: Sequence[CaseRow | ArtifactRow],
+    values: list[tuple[Any, ...]],
+) -> None:
+    """Write values without their keys, one for each row; what refers to them will need the keys."""
+    keys = ids_taken(model, len(values))
+    rows_write(model, columns, [(key, *row) for key, row in zip(keys, values, strict=True)])
+    load.keys.note(target, rows, keys)
 
 
 def artifacts_load(
@@ -133,10 +150,12 @@ def artifacts_load(
 
 
 def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow]) -> Callable[[], None]:
-    cases = dict(found(CASES_BY_ID, [row.case_id for row in rows], system.case_set_id))
-    values, system_pk = [], system.pk
-    for row in rows:
-        if row.case_id not in cases:
+    def ask(case_ids: list[str]) -> dict[str, int]:
+        return dict(found(CASES_BY_ID, case_ids, system.case_set_id))
+
+    written, values, system_pk = [], [], system.pk
+    for row, case in zip(rows, load.keys.of(system.case_set, rows, ask), strict=True):
+        if case == NONE:
             continue  # the stored case set lacks it, which is a problem already
         output = load.texts.add(row.output)
         evidence = [load.texts.add(text) for text in row.evidence]
@@ -144,5 +163,6 @@ def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow
         if evidence:
             named = [["output", output], *([f"evidence {n}", sha256] for n, sha256 in enumerate(evidence, 1))]
             parts, evidence_hash = as_json(named), sequence_hash(evidence)
-        values.append((cases[row.case_id], system_pk, parts, output, evidence_hash))
-    return lambda: rows_write(Artifact, ARTIFACT, values)
+        written.append(row)
+        values.append((case, system_pk, parts, output, evidence_hash))
+    return lambda: _write_noted(load, Artifact, ARTIFACT, system, written, values)

@@ -4,6 +4,7 @@ A short transaction per chunk lets reviewers' submits pass between them on SQLit
 """
 
 import gc
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from core.errors import Problem, Refused
 from core.models import Project
 from core.pulse import DEAD_AFTER, pulse
 from judges.intake.problems import Problems
+from judges.intake.rows import CaseIndex
 from judges.models import (
     Artifact,
     Case,
@@ -35,6 +37,7 @@ from judges.models import (
 )
 from judges.models.loads import Loaded, LoadState
 from judges.progress import Progress, silent
+from judges.services.keys import WrittenKeys
 from judges.services.texts import IncomingTexts
 from judges.services.writing import Writer
 
@@ -43,6 +46,7 @@ CHUNK = 2000
 # carried over to the file: with its own 1000, carrying over and waiting for the disk take an eighth of a load.
 SQLITE_PRAGMAS = ("cache_size = -65536", "wal_autocheckpoint = 16000")
 SELDOM = 100_000  # objects made until cycles are looked for; with Python's 700, a twentieth of a load went into that
+SOON = 0.0001  # seconds; with Python's 0.005, writing waited longer for its turn than for the database
 TOUCHED_EVERY = 1.0  # seconds, at most
 BEING_LOADED = "is being loaded by another process, or one was killed within the last minute; try again later"
 TAKEN_OVER = "the load was taken over or removed"
@@ -71,13 +75,14 @@ class Load:
     Problems gather in `problems`: after the first, rows are still read and checked, and no longer written.
     """
 
-    def __init__(self, *, project: Project, now: datetime, problems: Problems | None = None) -> None:
+    def __init__(self, *, project: Project, now: datetime, problems: Problems | None, index: CaseIndex) -> None:
         self.project = project
         self.now = now
         self.problems = Problems() if problems is None else problems
         self.conflicts = 0
         self.writer = Writer()
-        self.texts = IncomingTexts(project, self.writer)
+        self.texts = IncomingTexts(project)
+        self.keys = WrittenKeys(index)
         self.targets: list[Loaded] = []
         self._touched = 0.0
 
@@ -148,29 +153,35 @@ class Load:
 
 
 @contextmanager
-def loading(*, project: Project, now: datetime, problems: Problems | None = None) -> Iterator[Load]:
-    """A load that ends with the block: removed where it fails, and where nobody completed it."""
-    load = Load(project=project, now=now, problems=problems)
+def loading(
+    *, project: Project, now: datetime, problems: Problems | None = None, index: CaseIndex | None = None
+) -> Iterator[Load]:
+    """A load that ends with the block: removed where it fails, and where nobody completed it. `index` counts the cases
+    of the files that it reads."""
+    load = Load(project=project, now=now, problems=problems, index=CaseIndex() if index is None else index)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             for pragma in SQLITE_PRAGMAS:
                 cursor.execute(f"PRAGMA {pragma}")
     try:
-        with pulse(load.beat), _cycles_sought_seldom():
+        with pulse(load.beat), _interpreter_at_work():
             yield load
     finally:
         load.end()
 
 
 @contextmanager
-def _cycles_sought_seldom() -> Iterator[None]:
-    """Rows refer to nothing that refers to them, and are gone with their chunk."""
-    usual = gc.get_threshold()
-    gc.set_threshold(SELDOM, *usual[1:])
+def _interpreter_at_work() -> Iterator[None]:
+    """Rows refer to nothing that refers to them, and are gone with their chunk: cycles are sought seldom. And a thread
+    that has heard from its database has soon its turn."""
+    threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(SELDOM, *threshold[1:])
+    sys.setswitchinterval(SOON)
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)
 
 
 @contextmanager
@@ -306,7 +317,8 @@ def load_remove(target: Loaded) -> None:
     elif isinstance(target, CaseSet):
         _remove_rows(Case.objects.filter(case_set=target))
     elif isinstance(target, Reader):
-        _remove_rows(Reading.objects.filter(reader=target))
+        # No index finds them, which every load would pay for: they were written last, and so are come upon first.
+        _remove_rows(Reading.objects.filter(reader=target).order_by("-pk"))
     loading._raw_delete(using=loading.db)
 
 

@@ -78,17 +78,19 @@ def rows_write_once(
     types: Sequence[str],
     there: str,
     parameter: Any,
-) -> None:
-    """Write, in a transaction, the rows whose key is not there, as `there` asks. PostgreSQL is asked first: that it
-    finds out while it writes is dear; to SQLite it costs nothing."""
+    ask: bool,
+) -> bool:
+    """Write, in a transaction, the rows whose key is not there, as `there` asks; whether any was there, as far as that
+    showed. PostgreSQL can be asked first: that it finds out while it writes is dear; to SQLite it costs nothing."""
     if connection.vendor == "postgresql":
-        known = {key for (key,) in found(there, list(rows), parameter)}
+        known = {key for (key,) in found(there, list(rows), parameter)} if ask else set()
         absent = [row for key, row in rows.items() if key not in known]
         with suppress(IntegrityError), transaction.atomic():  # somebody else may write one of them meanwhile
             rows_write(model, columns, absent, types=types)
-            return
+            return bool(known)
     with transaction.atomic():
         new_rows_write(model, columns, rows.values(), types=types)
+    return True
 
 
 def found(query: str, keys: Sequence[str], *parameters: Any) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from django.db import transaction
 from core.batches import batches
 from core.errors import Problem
 from core.identity import sequence_hash, text_hash, value_hash
-from judges.intake.rows import JudgmentRow
+from judges.intake.rows import NOTHING_RECORDED, JudgmentRow
 from judges.intake.specs import AS_GIVEN, SideSpec
 from judges.models import (
     CacheState,
@@ -26,6 +26,7 @@ from judges.models import (
 from judges.parsing import Unparsed, parser_of
 from judges.progress import Progress, silent
 from judges.services.cases import NO_EVIDENCE
+from judges.services.keys import NONE
 from judges.services.loads import CHUNK, Load, LoadCounts, load_rows, part_of
 from judges.services.rows import found, ids_taken, new_rows_write, rows_write
 from judges.services.texts import texts_of
@@ -48,6 +49,9 @@ NOTHING_MORE = ("", "", "", CacheState.UNRECORDED.value, "", "", None, None, Non
 CACHE_STATES = frozenset(CacheState.values)
 JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
 JUDGMENT_TYPES = (*["bigint"] * 3, "varchar", "text", *["varchar"] * 6, "float8", "bigint", "float8", "varchar")
+# Where nothing more is recorded: the database has the rest by itself, and need not be told of millions.
+BARE = ("id", "run_id", "artifact_id", "raw_hash", "recorded_label", "provenance")
+BARE_TYPES = (*["bigint"] * 3, "varchar", "text", "varchar")
 READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
 READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
 ARTIFACTS_BY_CASE = """
@@ -55,7 +59,6 @@ SELECT judged.case_id, artifact.id, artifact.output_hash, artifact.evidence_hash
 FROM judges_case judged JOIN judges_artifact artifact ON artifact.case_id = judged.id
 WHERE judged.case_id {keys} AND judged.case_set_id = %s AND artifact.system_version_id = %s
 """
-PK = 1  # in its rows
 Read = tuple[str, str, str, str | None]
 REMEMBERED_LABELS, LONG_LABEL = 1000, 200
 # As they are stored: a million rows are too many for members of an enumeration.
@@ -120,32 +123,37 @@ def run_load(
 def _judgments_written(
     load: Load, run: Run, reader: Reader | None, rows: list[JudgmentRow], file: str, whole: bool
 ) -> Callable[[], None]:
-    artifacts = _artifacts(run.system_version, [row.case_id for row in rows])
-    if whole:
-        for row in rows:
-            if row.case_id not in artifacts:
-                what = f"a judgment of a case for which {run.system_version} has no artifact"
-                load.problems.add(Problem(what, file=file, row=row.number, value=row.case_id))
+    system, run_pk, repackaged = run.system_version, run.pk, run.packaging != AS_GIVEN
+    recorded = [row.case_id for row in rows if row.recorded is not NOTHING_RECORDED]
+    shown = _artifacts(system, recorded) if recorded else {}
+    stated_of = _stated if recorded else _bare
+    read, add_text = None if reader is None else reading_by(reader), load.texts.add
+
+    def ask(case_ids: list[str]) -> dict[str, int]:
+        return {case_id: artifact.pk for case_id, artifact in _artifacts(system, case_ids).items()}
+
     judgments, readings = [], []
-    read = None if reader is None else reading_by(reader)
-    run_pk, add_text, repackaged = run.pk, load.texts.add, run.packaging != AS_GIVEN
-    for row in rows:
-        artifact = artifacts.get(row.case_id)
-        if artifact is not None:
-            stated, mark = _stated(row, add_text(row.raw)), LEGACY
-            if not row.is_bare:
-                if stated[CACHE] not in CACHE_STATES:
-                    load.problems.add(_unknown_cache_state(row, file))
-                cache = row.provenance.get("cache", "")
-                mark = provenance_mark(Shown(*artifact), seen=stated[SEEN], cache=cache, repackaged=repackaged)
-            judgments.append((run_pk, artifact[PK], *stated, mark))
-            if read is not None:
-                readings.append(read(row.label, row.raw, mark))
+    for row, artifact in zip(rows, load.keys.of(system, rows, ask), strict=True):
+        if artifact == NONE:
+            if whole:
+                what = f"a judgment of a case for which {system} has no artifact"
+                load.problems.add(Problem(what, file=file, row=row.number, value=row.case_id))
+            continue
+        stated, mark = stated_of(row, add_text(row.raw)), LEGACY
+        if row.recorded is not NOTHING_RECORDED:
+            if stated[CACHE] not in CACHE_STATES:
+                load.problems.add(_unknown_cache_state(row.number, stated[CACHE], file))
+            cache = row.recorded.provenance.get("cache", "")
+            mark = provenance_mark(shown[row.case_id], seen=stated[SEEN], cache=cache, repackaged=repackaged)
+        judgments.append((run_pk, artifact, *stated, mark))
+        if read is not None:
+            readings.append(read(row.label, row.raw, mark))
+    columns, types = (JUDGMENT, JUDGMENT_TYPES) if recorded else (BARE, BARE_TYPES)
 
     def write() -> None:
         keys = ids_taken(Judgment, len(judgments))
         stored = [(key, *row) for key, row in zip(keys, judgments, strict=True)]
-        rows_write(Judgment, JUDGMENT, stored, types=JUDGMENT_TYPES)
+        rows_write(Judgment, columns, stored, types=types)
         if reader is not None:
             by = reader.pk
             read_by = [(key, by, *row) for key, row in zip(keys, readings, strict=True)]
@@ -154,14 +162,9 @@ def _judgments_written(
     return write
 
 
-def _unknown_cache_state(row: JudgmentRow, file: str) -> Problem:
-    return Problem(
-        "the cache state is not one of ours",
-        file=file,
-        row=row.number,
-        value=row.provenance["cache"],
-        allowed=", ".join(CacheState.values),
-    )
+def _unknown_cache_state(number: int, cache: str, file: str) -> Problem:
+    what, allowed = "the cache state is not one of ours", ", ".join(CacheState.values)
+    return Problem(what, file=file, row=number, value=cache, allowed=allowed)
 
 
 def _shown_otherwise(run: Run, spec: SideSpec) -> Iterator[Problem]:
@@ -176,22 +179,29 @@ def _shown_otherwise(run: Run, spec: SideSpec) -> Iterator[Problem]:
             yield Problem(what, key=key, value=given, allowed=f"{stored}, or another run number")
 
 
+def _bare(row: JudgmentRow, raw_hash: str) -> tuple[Any, ...]:
+    """What a row states that records nothing more."""
+    return raw_hash, row.label
+
+
 def _stated(row: JudgmentRow, raw_hash: str) -> tuple[Any, ...]:
     """What a row states, in the order of STATED."""
-    if row.is_bare:
+    recorded = row.recorded
+    if recorded is NOTHING_RECORDED:
         return raw_hash, row.label, *NOTHING_MORE
+    said = recorded.provenance
     return (
         raw_hash,
         row.label,
-        row.provenance.get("seen_output_hash") or _hash_of(row.seen_output),
-        row.provenance.get("seen_evidence_hash") or _hash_of_all(row.seen_evidence),
-        row.provenance.get("pipeline", ""),
-        row.provenance.get("cache") or CacheState.UNRECORDED.value,
-        row.provenance.get("created_at", ""),
-        row.provenance.get("raw_reference", ""),
-        float(row.score) + 0.0 if row.score else None,  # a database may keep no sign of a zero
-        int(row.tokens) if row.tokens else None,
-        float(row.cost) + 0.0 if row.cost else None,
+        said.get("seen_output_hash") or _hash_of(recorded.seen_output),
+        said.get("seen_evidence_hash") or _hash_of_all(recorded.seen_evidence),
+        said.get("pipeline", ""),
+        said.get("cache") or CacheState.UNRECORDED.value,
+        said.get("created_at", ""),
+        said.get("raw_reference", ""),
+        float(recorded.score) + 0.0 if recorded.score else None,  # a database may keep no sign of a zero
+        int(recorded.tokens) if recorded.tokens else None,
+        float(recorded.cost) + 0.0 if recorded.cost else None,
     )
 
 
@@ -221,9 +231,8 @@ def provenance_mark(artifact: Shown, *, seen: Sequence[str | None], cache: str, 
     return UNVERIFIED if cache == CacheState.CACHED else LEGACY
 
 
-def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, tuple[Any, ...]]:
-    """By case id, what makes a `Shown`: of nearly all only the key is asked."""
-    return {row[0]: row for row in found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)}
+def _artifacts(system: SystemVersion, case_ids: list[str]) -> dict[str, Shown]:
+    return {row[0]: Shown(*row) for row in found(ARTIFACTS_BY_CASE, case_ids, system.case_set_id, system.pk)}
 
 
 def readings_make(*, run: Run, reader: Reader, progress: Progress = silent) -> int:

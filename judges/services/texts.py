@@ -1,5 +1,6 @@
 """Texts are stored once per project, under their hash."""
 
+import marshal
 import struct
 import tempfile
 import zlib
@@ -27,9 +28,8 @@ WORTH_COMPRESSING = 2048  # bytes; below, setting a compressor up takes longer t
 REMEMBERED = 100_000
 HELD = 16 << 20  # bytes in memory, beyond which texts go to files
 SPOOLED = 1 << 30  # bytes in files, beyond which texts are stored
-SHELVES = 64  # files, one for each range of hashes: what is stored together is read into memory
-SHELF_BUFFER = 1 << 17
-FRAME = struct.Struct("<32sI")  # before a text in a file: its digest, and its length
+LINES = 2  # chunks that are being stored at a time, in no order: a server has always one to do
+SHELVES = 64  # one for each range of hashes: what is stored together is read into memory
 STORED_BLOCK = struct.Struct("<3sHH")
 DROPPED = "This text was dropped by the project's retention; only its hash is kept."
 
@@ -43,15 +43,17 @@ class IncomingTexts:
     write a page of it, and the more there are the worse. In order, each page is written once.
     """
 
-    def __init__(self, project: Project, writer: Writer) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
-        self._writer = writer
+        self._writer = Writer(LINES)
         self._number = 0
-        self._held: list[Text] = []
+        self._held = _shelves()
         self._held_bytes = 0
-        self._shelves: list[Any] = []
+        self._files: list[Any] = []  # a temporary file for each shelf, once texts went there
+        self._lengths: list[list[int]] = []  # of what was written to each at a time
         self._shelved_bytes = 0
         self._recent: set[bytes] = set()
+        self._some_there = True
 
     def __len__(self) -> int:
         return self._number
@@ -65,7 +67,7 @@ class IncomingTexts:
                 self._recent.clear()
             self._recent.add(digest)
             packed = _packed(content)
-            self._held.append((digest, packed))
+            self._held[digest[0] * SHELVES >> 8].append((digest, packed))
             self._number += 1
             self._held_bytes += len(packed)
             if self._held_bytes > HELD:
@@ -78,54 +80,57 @@ class IncomingTexts:
 
     def store(self) -> Iterator[int]:
         """Store what is there, in chunks of a transaction each; yields once for each text."""
-        number, owner = 0, self.project.pk
-        for texts in self._by_range():
-            texts.sort()
+        number = 0
+        for shelf in range(SHELVES):
+            texts = sorted(self._taken_from(shelf))
             for start in range(0, len(texts), CHUNK):
                 chunk = texts[start : start + CHUNK]
-                rows = {(key := digest.hex()): (owner, key, packed) for digest, packed in chunk}
-                self._writer.write(partial(_write_blobs, owner, rows))
+                self._writer.write(partial(self._write, chunk))
                 yield from range(number, number + len(chunk))
                 number += len(chunk)
         self._writer.finish()
-        self.close()
-        self._held, self._held_bytes, self._shelved_bytes, self._number = [], 0, 0, 0
+        self._files_close()
+        self._held_bytes, self._shelved_bytes, self._number = 0, 0, 0
 
-    def _by_range(self) -> Iterator[list[Text]]:
-        """All texts, a range of hashes after the other."""
-        if not self._shelves:
-            yield self._held
-            return
-        self._shelve()
-        for shelf in self._shelves:
-            shelf.seek(0)
-            yield list(_unframed(shelf.read()))
-            shelf.truncate(0)
+    def _write(self, texts: list[Text]) -> None:
+        owner = self.project.pk
+        rows = {(key := digest.hex()): (owner, key, packed) for digest, packed in texts}
+        # Of most loads every text is new. Where some of a chunk are there already, so are likely some of the next.
+        self._some_there = rows_write_once(
+            Blob, BLOB, rows, types=BLOB_TYPES, there=BLOBS_THERE, parameter=owner, ask=self._some_there
+        )
+
+    def _taken_from(self, shelf: int) -> Iterator[Text]:
+        """The texts of a shelf, from its file and from memory, which holds them no longer."""
+        held, self._held[shelf] = self._held[shelf], []
+        if self._files:
+            file = self._files[shelf]
+            file.seek(0)
+            for length in self._lengths[shelf]:
+                yield from marshal.loads(file.read(length))  # noqa: S302 (our own, written a moment ago)
+        yield from held
 
     def _shelve(self) -> None:
-        if not self._shelves:
+        if not self._files:
             folder = settings.FILE_UPLOAD_TEMP_DIR
-            self._shelves = [tempfile.TemporaryFile(buffering=SHELF_BUFFER, dir=folder) for _ in range(SHELVES)]  # noqa: SIM115
-        for digest, packed in self._held:
-            self._shelves[digest[0] * SHELVES >> 8].write(FRAME.pack(digest, len(packed)) + packed)
+            self._files = [tempfile.TemporaryFile(dir=folder) for _ in range(SHELVES)]  # noqa: SIM115
+            self._lengths = [[] for _ in range(SHELVES)]
+        for texts, file, lengths in zip(self._held, self._files, self._lengths, strict=True):
+            lengths.append(file.write(marshal.dumps(texts)))
         self._shelved_bytes += self._held_bytes
-        self._held, self._held_bytes = [], 0
+        self._held, self._held_bytes = _shelves(), 0
 
     def close(self) -> None:
-        while self._shelves:
-            self._shelves.pop().close()
+        self._writer.close()
+        self._files_close()
+
+    def _files_close(self) -> None:
+        while self._files:
+            self._files.pop().close()
 
 
-def _write_blobs(owner: int, rows: dict[str, tuple[int, str, bytes]]) -> None:
-    rows_write_once(Blob, BLOB, rows, types=BLOB_TYPES, there=BLOBS_THERE, parameter=owner)
-
-
-def _unframed(content: bytes) -> Iterator[Text]:
-    place = 0
-    while place < len(content):
-        digest, length = FRAME.unpack_from(content, place)
-        place += FRAME.size + length
-        yield digest, content[place - length : place]
+def _shelves() -> list[list[Text]]:
+    return [[] for _ in range(SHELVES)]
 
 
 def texts_of(*, project: Project, hashes: Iterable[str]) -> dict[str, str]:

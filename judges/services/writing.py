@@ -1,5 +1,6 @@
-"""Storing one chunk while the next is made ready."""
+"""Storing chunks while the next is made ready."""
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -9,37 +10,42 @@ Work = Callable[[], None]
 
 
 class Writer:
-    """Does pieces of writing in the order given, a transaction each.
+    """Does pieces of writing, a transaction each.
 
-    PostgreSQL stores a piece while Python is free for the next: there a thread with a connection of its own waits for
+    PostgreSQL stores pieces while Python is free for the next: there threads with a connection of their own wait for
     it. Within a transaction, which nobody else sees into, and on SQLite, whose writing keeps this process busy, each
     piece is done before the next is taken.
+
+    With one line pieces are stored in the order given. With several, as many are under way at a time.
     """
 
-    def __init__(self) -> None:
-        self._thread: ThreadPoolExecutor | None = None
-        self._last: Future[None] | None = None
+    def __init__(self, lines: int = 1) -> None:
+        self.lines = lines
+        self._threads: deque[ThreadPoolExecutor] = deque()
+        self._under_way: deque[Future[None]] = deque()
 
     def write(self, work: Work) -> None:
-        """Take a piece, once the one before it is stored; what kept that from being stored is raised here."""
+        """Take a piece, once a line is free; what kept an earlier one from being stored is raised here."""
         if connection.vendor == "sqlite" or connection.in_atomic_block:
             _stored(work)
             return
-        self.finish()
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "writer")
-        self._last = self._thread.submit(_stored, work)
+        if not self._threads:
+            self._threads.extend(ThreadPoolExecutor(1, f"writer-{number}") for number in range(self.lines))
+        if len(self._under_way) == self.lines:
+            self._under_way.popleft().result()
+        self._under_way.append(self._threads[0].submit(_stored, work))
+        self._threads.rotate()
 
     def finish(self) -> None:
         """Everything taken is stored."""
-        last, self._last = self._last, None
-        if last is not None:
-            last.result()
+        while self._under_way:
+            self._under_way.popleft().result()
 
     def close(self) -> None:
         """Let what was taken come to its end, whatever that is."""
-        thread, self._thread, self._last = self._thread, None, None
-        if thread is not None:
+        self._under_way.clear()
+        while self._threads:
+            thread = self._threads.pop()
             thread.submit(_end_connection)
             thread.shutdown()
 

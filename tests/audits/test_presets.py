@@ -152,7 +152,7 @@ def read(manifest: Manifest) -> tuple[list[Any], list[Any], list[Any], list[Any]
     return (
         [(row.case_id, row.input, row.cluster) for row in cases],
         [(row.case_id, row.output, row.evidence) for row in artifacts],
-        [(row.case_id, row.label, row.raw, row.score) for row in judgments],
+        [(row.case_id, row.label, row.raw, row.recorded.score) for row in judgments],
         [(row.case_id, row.adjudicated) for row in labels],
     )
 

@@ -75,14 +75,14 @@ def test_gpt4_is_unparsed_in_rows_68_and_498_only(swap: Manifest) -> None:
 
 def test_gpt4_saw_another_answer_in_row_150_only(swap: Manifest) -> None:
     judged = answers(swap)
-    seen = {row.number: (judged[row.case_id], row.seen_output) for row in judgments(swap, "candidate")}
+    seen = {row.number: (judged[row.case_id], row.recorded.seen_output) for row in judgments(swap, "candidate")}
     other = [(number, shown, saw) for number, (shown, saw) in seen.items() if shown != saw]
     assert other == [(150, "558", "July 11 1901")]
 
 
 def test_davinci_file_after_the_repair_shows_the_human_file_s_answer_in_every_row(swap: Manifest) -> None:
     judged = answers(swap)
-    assert [row.number for row in judgments(swap, "baseline") if row.seen_output != judged[row.case_id]] == []
+    assert [row.number for row in judgments(swap, "baseline") if row.recorded.seen_output != judged[row.case_id]] == []
 
 
 def test_davinci_file_reads_the_same_under_either_quoting(real_data: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from core.errors import InputError
 from judges.intake.columns import read_artifacts, read_cases, read_judgments, read_labels
 from judges.intake.problems import Problems
-from judges.intake.rows import ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Tally, length_band
+from judges.intake.rows import ArtifactRow, CaseIndex, CaseRow, JudgmentRow, LabelRow, Recorded, Tally, length_band
 from judges.intake.specs import Join, Layout, Repair, ReviewColumns, ReviewSource, Source
 
 BY_ROW = Join()
@@ -145,8 +145,8 @@ def test_judgments_are_missing_unlabelled_repeated_or_absent(write: Write) -> No
     )
     tally = Tally()
     assert list(read_judgments(path, JUDGMENTS, index_of("a", "b", "c", "d"), tally=tally)) == [
-        JudgmentRow(1, "c", "Yes", "Yes it is", "NA", None, {"cache": "fresh"}),
-        JudgmentRow(2, "a", "", "I cannot tell", "me", None, {}),
+        JudgmentRow(1, "c", "Yes", "Yes it is", Recorded("NA", None, {"cache": "fresh"})),
+        JudgmentRow(2, "a", "", "I cannot tell", Recorded("me", None, {})),
     ]
     assert tally == Tally(rows=4, taken=2, missing=1, duplicates=1, absent=1)
 
@@ -155,7 +155,7 @@ def test_judgment_of_a_source_without_label_column_has_no_label(write: Write) ->
     source = replace(JUDGMENTS, label=None, output=None, provenance={}, evidence=("doc",))
     path = write("verdicts.csv", "id,reply,doc\na,Final score: 2,d\n")
     assert list(read_judgments(path, source, index_of("a"))) == [
-        JudgmentRow(1, "a", None, "Final score: 2", None, ("d",), {})
+        JudgmentRow(1, "a", None, "Final score: 2", Recorded(None, ("d",), {}))
     ]
 
 
@@ -197,7 +197,11 @@ def test_every_bad_provenance_cell_and_label_is_reported_at_once(write: Write) -
 def test_score_is_a_finite_number_as_written_or_nothing(write: Write) -> None:
     source = replace(JUDGMENTS, output=None, provenance={}, score="sure")
     path = write("verdicts.csv", "id,label,reply,sure\na,Yes,y, 0.85 \nb,Yes,y,-1e-3\nc,No,n,\n")
-    assert [row.score for row in read_judgments(path, source, index_of("a", "b", "c"))] == ["0.85", "-1e-3", ""]
+    assert [row.recorded.score for row in read_judgments(path, source, index_of("a", "b", "c"))] == [
+        "0.85",
+        "-1e-3",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e999", "1_000", "0,85", "high", "0x1", "٣", "1e", "."])
@@ -329,7 +333,7 @@ def test_repair_finds_the_case_text_by_the_same_join(write: Write, join: Join, o
     )
     cases = (write("cases.csv", CASE_FILE), CASES)
     found = list(read_judgments(path, source, index_of("a", "b", "c"), cases=cases))
-    assert {row.case_id: (row.seen_output, row.label) for row in found} == {
+    assert {row.case_id: (row.recorded.seen_output, row.label) for row in found} == {
         "a": ("me", "Yes"),
         "b": ("now", "No"),
         "c": ("NA", "Yes"),

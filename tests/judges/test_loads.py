@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -12,14 +13,15 @@ from django.db import connection
 from django.utils import timezone
 
 from core.errors import InputError, Problem, Refused
+from core.identity import text_hash
 from core.models import Project
-from judges.intake.rows import CaseRow
+from judges.intake.rows import CaseIndex, CaseRow
 from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Run, SystemVersion
-from judges.services import loads
+from judges.services import cases, loads, texts
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure
-from judges.services.rows import TOGETHER
+from judges.services.rows import TOGETHER, found
 from judges.services.runs import run_load
 from tests import factories
 from tests.factories import NOW, artifact_row, case_row, judgment_row
@@ -279,26 +281,23 @@ def test_case_with_an_odd_id_is_found_again_by_it(project: Project) -> None:
     assert sorted(system.artifacts.values_list("case__case_id", flat=True)) == sorted(ids)
 
 
-def test_search_for_cycles_is_as_before_after_a_load_that_failed(project: Project) -> None:
-    usual, during = gc.get_threshold(), []
+def test_interpreter_is_as_before_after_a_load_that_failed(project: Project) -> None:
+    threshold, interval, during = gc.get_threshold(), sys.getswitchinterval(), []
 
     def rows() -> Iterator[CaseRow]:
         yield CASES[0]
-        during.append(gc.get_threshold())
+        during.append((gc.get_threshold(), sys.getswitchinterval()))
         raise Refused(Problem("no more"))
 
     with pytest.raises(Refused, match="no more"):
         _cases(project, rows())
-    assert during == [(loads.SELDOM, *usual[1:])]
-    assert gc.get_threshold() == usual
+    assert during == [((loads.SELDOM, *threshold[1:]), pytest.approx(loads.SOON))]
+    assert (gc.get_threshold(), sys.getswitchinterval()) == (threshold, interval)
 
 
 def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> None:
     """BEHAVIOUR 26."""
-    from judges.services.texts import IncomingTexts, texts_of
-    from judges.services.writing import Writer
-
-    texts = [
+    odd = [
         "",
         "\x00",
         "a\x00b",
@@ -312,8 +311,51 @@ def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> 
         "שלום 漢字 🙂",
     ]
     for _ in range(2):  # the second time all are there
-        with closing(IncomingTexts(project, Writer())) as incoming:
-            hashes = [incoming.add(text) for text in [*texts, *texts]]
-            assert len(list(incoming.store())) == len(texts)
-    assert texts_of(project=project, hashes=hashes) == dict(zip(hashes, texts, strict=False))
-    assert Blob.objects.count() == len(texts)
+        with closing(texts.IncomingTexts(project)) as incoming:
+            hashes = [incoming.add(text) for text in [*odd, *odd]]
+            assert len(list(incoming.store())) == len(odd)
+    assert texts.texts_of(project=project, hashes=hashes) == dict(zip(hashes, odd, strict=False))
+    assert Blob.objects.count() == len(odd)
+
+
+def test_text_that_is_there_is_found_among_many_new_ones(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a chunk of new texts the next is written without a question."""
+    monkeypatch.setattr(texts, "CHUNK", 2)
+    many = sorted((f"text {number}" for number in range(40)), key=text_hash)
+    _stored_texts(project, [many[20]])
+    hashes = _stored_texts(project, many)
+    assert texts.texts_of(project=project, hashes=hashes) == {text_hash(text): text for text in many}
+    assert Blob.objects.count() == len(many)
+
+
+def _stored_texts(project: Project, given: list[str]) -> list[str]:
+    with closing(texts.IncomingTexts(project)) as incoming:
+        hashes = [incoming.add(text) for text in given]
+        assert len(list(incoming.store())) == len(given)
+    return hashes
+
+
+def test_keys_of_what_a_load_wrote_are_kept_and_those_of_a_set_that_was_there_asked_for(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(cases, "found", lambda *question: asked.append(question[1]) or found(*question))
+    index = CaseIndex()
+    for number, case_id in enumerate(["b", "a"], 1):
+        index.add(case_id, number)
+    rows = [artifact_row("a", 1), artifact_row("b", 2)]
+
+    def loaded(version: str) -> dict[str, str]:
+        with loads.loading(project=project, now=NOW, index=index) as load:
+            given: dict[str, Any] = {"file": "f", "now": NOW, "load": load}
+            case_set, _ = case_set_load(
+                project=project, name="cases", version="1", rows=CASES[::-1], partition="development", **given
+            )
+            system, _ = artifacts_load(case_set=case_set, system_version=version, rows=rows, **given)
+            load.store_texts()
+            load.complete()
+        return dict(system.artifacts.values_list("case__case_id", "output_hash"))
+
+    answers = {case_id: text_hash(f"answer {case_id}") for case_id in "ab"}
+    assert (loaded("v1"), asked) == (answers, [])
+    assert (loaded("v2"), asked) == (answers, [["a", "b"]])

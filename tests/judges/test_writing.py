@@ -1,6 +1,6 @@
-"""One chunk is stored while the next is made ready, and nothing of it is lost or told too early."""
+"""Chunks are stored while the next is made ready, and nothing of them is lost or told too early."""
 
-from threading import get_ident
+from threading import Event, get_ident
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -8,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from core.models import Project
 from judges.services.writing import Writer
 from tests.factories import NOW
+from tests.house import until
 
 pytestmark = pytest.mark.database
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is written in place")
@@ -57,15 +58,36 @@ def test_fault_of_a_piece_is_raised_by_the_next_call_and_leaves_nothing_of_the_p
 
 @pytest.mark.django_db(transaction=True)
 @on_postgresql
-def test_writer_has_one_connection_of_its_own_and_gives_it_back() -> None:
+@pytest.mark.parametrize("lines", [1, 2])
+def test_writer_has_a_connection_for_each_line_and_gives_them_back(lines: int) -> None:
     before, threads = sessions(), set()
-    writer = Writer()
+    writer = Writer(lines)
     for _ in range(3):
         writer.write(lambda: threads.add(get_ident()) or names())
     writer.finish()
-    assert (len(threads), get_ident() in threads, sessions() - before) == (1, False, 1)
+    assert (len(threads), get_ident() in threads, sessions() - before) == (lines, False, lines)
     writer.close()
-    assert sessions() == before
+    until(lambda: sessions() == before, "the end of its sessions, which a server takes a moment for")
+
+
+@pytest.mark.django_db(transaction=True)
+@on_postgresql
+def test_with_two_lines_a_piece_is_stored_while_another_still_waits() -> None:
+    second = Event()
+
+    def one_after_the_other() -> None:
+        assert second.wait(10)
+        project("first given")
+
+    def at_once() -> None:
+        project("second given")
+        second.set()
+
+    writer = Writer(2)
+    writer.write(one_after_the_other)
+    writer.write(at_once)
+    writer.close()
+    assert sorted(names()) == ["first given", "second given"]
 
 
 @pytest.mark.django_db(transaction=True)
