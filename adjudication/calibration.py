@@ -25,7 +25,6 @@ from adjudication.models import (
     SlotKind,
 )
 from core.models import Author, Project
-from judges.models.cases import Case
 
 CHUNK = 50
 WAITING = {(QueuePurpose.SETTLE, ItemState.OPEN), (QueuePurpose.SETTLE, ItemState.CONFLICT)}
@@ -73,20 +72,19 @@ def known_cases_left(known: Queue, author: Author) -> Iterator[Item]:
     items = left.select_related("case", "queue__project", "queue__rubric").order_by("rank")
     reached = 0
     while chunk := list(items.filter(rank__gt=reached)[:CHUNK]):
-        barred = _barred(known, author, [item.case.input_hash for item in chunk])
-        yield from (item for item in chunk if item.case.input_hash not in barred)
+        barred = _barred(known, author, [item.question for item in chunk])
+        yield from (item for item in chunk if item.question not in barred)
         reached = chunk[-1].rank or 0
 
 
 def _barred(known: Queue, author: Author, questions: Sequence[str]) -> set[str]:
     """Which of the questions this person may not be served from a set. Asked step by step, each along an index: as
     one query it reads all that a person ever answered, once for each case of the set."""
-    cases = dict(Case.objects.filter(input_hash__in=questions).values_list("pk", "input_hash"))
-    items = Item.objects.filter(case__in=cases, queue__project=known.project_id)
-    found = list(items.values_list("pk", "case", "state", "queue__purpose"))
-    waiting = {case for _, case, state, purpose in found if (purpose, state) in WAITING}
+    items = Item.objects.filter(question__in=questions, queue__project=known.project_id)
+    found = list(items.values_list("pk", "question", "state", "queue__purpose"))
+    waiting = {question for _, question, state, purpose in found if (purpose, state) in WAITING}
     met = Review.objects.filter(item__in=[item for item, *_ in found], author=author, withdrawal__isnull=True)
-    return {cases[case] for case in waiting | set(met.values_list("item__case", flat=True))}
+    return waiting | set(met.values_list("item__question", flat=True))
 
 
 def known_cases_left_count(known: Queue, author: Author, at_most: int | None = None) -> int:

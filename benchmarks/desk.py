@@ -267,7 +267,7 @@ def prepare(items: int, own: int, *, people: int, answers: int = 2) -> list[str]
 COPIES = {
     "judges_case": ("case_set_id, case_id, version, input_hash, slices, partition, cluster", {"case_id": "'x' || i"}),
     "judges_artifact": ("case_id, system_version_id, parts, output_hash, evidence_hash", {"case_id": "i"}),
-    "adjudication_item": ("queue_id, case_id, rank, state", {"case_id": "i", "rank": "i"}),
+    "adjudication_item": ("queue_id, case_id, question, rank, state", {"case_id": "i", "rank": "i"}),
     "adjudication_itemartifact": ("item_id, artifact_id", {"item_id": "i", "artifact_id": "i"}),
 }
 

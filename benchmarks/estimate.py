@@ -216,7 +216,7 @@ def stored_audit(draws: int, cases: int):  # type: ignore[no-untyped-def]
                 for case in new_cases
             )
             items = Item.objects.bulk_create(
-                Item(queue=audit.queue, case=case, rank=n + 1, state="settled")
+                Item(queue=audit.queue, case=case, question=case.input_hash, rank=n + 1, state="settled")
                 for n, case in zip(numbers, new_cases, strict=True)
             )
             settlements = Settlement.objects.bulk_create(

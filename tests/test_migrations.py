@@ -1,13 +1,19 @@
 """A release is applied while people work: no migration holds a table of a million rows for long (CONTRIBUTING.md)."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.operations.fields import FieldOperation
 from django.db.migrations.state import ProjectState
+
+from adjudication.models import Item
+from core.identity import text_hash
+from tests import factories
 
 OURS = ("core", "judges", "adjudication", "audits")
 QUICK = (
@@ -105,3 +111,16 @@ def test_rows_may_be_changed_in_chunks(state: ProjectState) -> None:
     ]
     planted.atomic = False
     assert list(faults(planted, state)) == []
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+def test_items_of_an_earlier_release_get_the_question_of_their_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    filling = import_module("adjudication.migrations.0007_question_of_an_item")
+    monkeypatch.setattr(filling, "CHUNK", 2)
+    queue = factories.make_queue(factories.make_project(), 3)
+    given = list(queue.items.order_by("rank").values_list("question", flat=True))
+    Item.objects.update(question="")
+    filling.fill(apps, None)
+    found = queue.items.order_by("rank").values_list("question", flat=True)
+    assert list(found) == given == [text_hash(f"question c{number:03d}") for number in (1, 2, 3)]

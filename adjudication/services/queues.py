@@ -7,6 +7,7 @@ from django.db import transaction
 
 from adjudication.models import Item, ItemArtifact, ItemState, Queue, QueuePurpose, Slot
 from core.models import Project
+from judges.models.cases import Case
 from judges.models.rubrics import Rubric
 
 
@@ -32,7 +33,10 @@ def items_add(*, queue: Queue, items: Iterable[NewItem]) -> dict[int, Item]:
     wanted = {item.case: item for item in items}
     present = {item.case_id: item for item in queue.items.filter(case__in=wanted)}
     new = [item for case, item in wanted.items() if case not in present]
-    rows = Item.objects.bulk_create(Item(queue=queue, case_id=item.case, rank=item.rank) for item in new)
+    questions = dict(Case.objects.filter(pk__in=[item.case for item in new]).values_list("pk", "input_hash"))
+    rows = Item.objects.bulk_create(
+        Item(queue=queue, case_id=item.case, question=questions[item.case], rank=item.rank) for item in new
+    )
     ItemArtifact.objects.bulk_create(
         ItemArtifact(item=row, artifact_id=artifact)
         for row, item in zip(rows, new, strict=True)

@@ -75,7 +75,6 @@ class Case(SealedOnComplete, CheckedByStatement):
             models.UniqueConstraint(fields=["case_set", "case_id", "version"], name="one_case_per_id_and_version"),
             models.CheckConstraint(condition=one_of("partition", Partition.values), name="case_partition_is_known"),
         ]
-        indexes = [models.Index(fields=["input_hash"], name="case_by_input")]
 
     def __str__(self) -> str:
         return self.case_id

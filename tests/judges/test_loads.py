@@ -16,13 +16,13 @@ from core.errors import InputError, Problem, Refused
 from core.identity import text_hash
 from core.models import Project
 from judges.intake.rows import CaseIndex, CaseRow
-from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Run, SystemVersion
+from judges.models import Artifact, Blob, Case, CaseSet, Judgment, LoadState, Reader, Reading, Run, SystemVersion
 from judges.services import cases, loads, texts
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure
 from judges.services.rows import TOGETHER, found
-from judges.services.runs import run_load
+from judges.services.runs import readings_make, run_load
 from tests import factories
 from tests.factories import NOW, artifact_row, case_row, judgment_row
 
@@ -199,6 +199,20 @@ def test_abandoned_load_is_removed_by_the_next_one(project: Project) -> None:
     assert loaded == LoadCounts(created=2)
     assert case_set.pk != left.pk
     assert list(Case.objects.values_list("case_id", flat=True)) == ["a", "b"]
+
+
+def test_readings_of_an_abandoned_reader_go_and_those_of_another_stay(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loads, "CHUNK", 1)
+    run, _ = _run(project, LOADS["judgments"][1])
+    kept = factories.make_reader(project)
+    given = {"identity": "0" * 64, "parser": kept.parser, "mapping": kept.mapping}
+    left = loads.load_begin(Reader, now=NOW, project=project, **given)
+    for reader in (kept, left):
+        readings_make(run=run, reader=reader)
+    assert loads.loads_abandoned_remove(now=timezone.now()) == 1
+    assert list(Reading.objects.values_list("reader", flat=True)) == [kept.pk, kept.pk]
 
 
 def test_live_load_is_left_alone(project: Project) -> None:
