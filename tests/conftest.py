@@ -8,6 +8,7 @@ from celery import Celery
 from django.conf import settings
 from django.db import connections
 from django.test import TransactionTestCase, override_settings
+from kombu import pools
 
 from config import celery_app
 from config.embedded import broker_url, embedded_broker, embedded_worker
@@ -86,8 +87,10 @@ def _use_broker(patch: pytest.MonkeyPatch, url: str) -> None:
 
 
 def _forget_connections() -> None:
-    """Celery keeps a pool per process, opened on the first URL it saw."""
+    """Celery keeps a pool per process, opened on the first URL it saw. Closed here: a process forked later closes what
+    it inherited, and waits five seconds for what the broker still owes a reader whose time ran out."""
     celery_app._after_fork()
+    pools.reset()
 
 
 @pytest.fixture(scope="session")
