@@ -12,6 +12,9 @@ TYPED = core/identity.py core/errors.py core/characters.py config/env.py config/
 .DEFAULT_GOAL := help
 PORT ?= 8000
 EXAMPLES ?= 50
+# More processes than two cores: much of a run waits for browsers, servers and clocks. Tests that commit come last and
+# are slow, so a process that has done its share takes from another's.
+PARALLEL ?= -n 3 --dist worksteal
 
 .PHONY: help run demo screenshots test lint fuzz lock audit clean
 
@@ -26,8 +29,8 @@ demo: $(RUNTIME) ## install, prepare the embedded database, and play one audit f
 	@$(PY) manage.py demo
 
 test: $(DEV) ## run every test on SQLite, then those marked `database` on PostgreSQL
-	@$(PY) -m pytest -n 2
-	@$(PY) -m tests.postgres -n 2
+	@$(PY) -m pytest $(PARALLEL)
+	@$(PY) -m tests.postgres $(PARALLEL)
 
 screenshots: $(DEV) ## take the README's pictures of a demonstration made for them
 	@$(PY) -m tests.screenshots
