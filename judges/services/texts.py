@@ -7,12 +7,14 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
 
+from core.batches import batches
 from core.errors import Problem, Refused
 from core.identity import canonical_bytes
 from core.models import Project
@@ -81,13 +83,11 @@ class IncomingTexts:
     def store(self) -> Iterator[int]:
         """Store what is there, in chunks of a transaction each; yields once for each text."""
         number = 0
-        for shelf in range(SHELVES):
-            texts = sorted(self._taken_from(shelf))
-            for start in range(0, len(texts), CHUNK):
-                chunk = texts[start : start + CHUNK]
-                self._writer.write(partial(self._write, chunk))
-                yield from range(number, number + len(chunk))
-                number += len(chunk)
+        in_order = chain.from_iterable(sorted(self._taken_from(shelf)) for shelf in range(SHELVES))
+        for chunk in batches(in_order, CHUNK):
+            self._writer.write(partial(self._write, chunk))
+            yield from range(number, number + len(chunk))
+            number += len(chunk)
         self._writer.finish()
         self._files_close()
         self._held_bytes, self._shelved_bytes, self._number = 0, 0, 0
