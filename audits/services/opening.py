@@ -1,6 +1,7 @@
 """Opening an audit: everything a manifest names is checked, then taken in, then set against each other."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -97,8 +98,11 @@ def audit_open(
     _refuse_retired_holdout(project, manifest)
     problems = FurtherProblems(frozenset(refusals.rows))
     index = CaseIndex(refusals.cases)
-    with loading(project=project, now=now, problems=problems, index=index) as load:
-        intake = _Intake(manifest, load, progress, index)
+    with (
+        loading(project=project, now=now, problems=problems, index=index) as load,
+        ThreadPoolExecutor(1, "hashing") as beside,  # which needs no turn of Python's
+    ):
+        intake = _Intake(manifest, load, progress, index, beside)
         comparison, further = intake.read()
         known = IntakeReport([one.as_dict() for one in intake.files], len(refusals.rows), len(refusals.cases))
         summary = comparison_count(comparison, progress, further=further, intake=known)
@@ -125,12 +129,17 @@ def _refuse_retired_holdout(project: Project, manifest: Manifest) -> None:
 class _Intake:
     """One manifest on its way in, under one load."""
 
-    def __init__(self, manifest: Manifest, load: Load, progress: Progress, index: CaseIndex) -> None:
+    def __init__(
+        self, manifest: Manifest, load: Load, progress: Progress, index: CaseIndex, beside: ThreadPoolExecutor
+    ) -> None:
         self.manifest = manifest
         self.load = load
         self.progress = progress
         self.index = index
         self.files: list[FileReading] = []
+        judged = [*manifest.sources, *(one.source for one in manifest.further_runs)]
+        paths = [manifest.path(source) for source in judged if source.judgments_of]
+        self.hashes = {path: beside.submit(files_hash, path) for path in dict.fromkeys(paths)}
 
     def read(self) -> tuple[Comparison, list[Further]]:
         """Every file, and what is compared; or all problems."""
@@ -229,7 +238,7 @@ class _Intake:
             reader=reader,
             load=load,
             whole=whole,
-            file_hash=files_hash(self.manifest.path(source)),
+            file_hash=self.hashes[self.manifest.path(source)].result(),
             reading_hash=source.reading_hash(),
         )
         self.files.append(reading)

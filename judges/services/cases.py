@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from core.errors import Problem
@@ -96,9 +97,15 @@ def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition
         if row.case_id in earlier:
             version, content = earlier[row.case_id]
             version += content != _content_hash(input_hash, row, partition)
-        fields = (as_json(dict(row.slices)) if row.slices else "{}", row.partition or partition, row.cluster)
-        values.append((set_pk, row.case_id, version, input_hash, *fields))
+        slices = _as_json_once(tuple(row.slices.items()))
+        values.append((set_pk, row.case_id, version, input_hash, slices, row.partition or partition, row.cluster))
     return lambda: _write_noted(load, Case, CASE, case_set, rows, values)
+
+
+@lru_cache(maxsize=1000)
+def _as_json_once(slices: tuple[tuple[str, str], ...]) -> str:
+    """Many cases are in the same slices."""
+    return as_json(dict(slices))
 
 
 def _write_noted(

@@ -46,7 +46,7 @@ CHUNK = 2000
 # carried over to the file: with its own 1000, carrying over and waiting for the disk take an eighth of a load.
 SQLITE_PRAGMAS = ("cache_size = -65536", "wal_autocheckpoint = 16000")
 SELDOM = 100_000  # objects made until cycles are looked for; with Python's 700, a twentieth of a load went into that
-SOON = 0.0001  # seconds; with Python's 0.005, writing waited longer for its turn than for the database
+SOON = 0.0005  # seconds; with Python's 0.005, writing waited longer for its turn than for the database
 TOUCHED_EVERY = 1.0  # seconds, at most
 BEING_LOADED = "is being loaded by another process, or one was killed within the last minute; try again later"
 TAKEN_OVER = "the load was taken over or removed"
