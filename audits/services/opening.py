@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -98,10 +99,7 @@ def audit_open(
     _refuse_retired_holdout(project, manifest)
     problems = FurtherProblems(frozenset(refusals.rows))
     index = CaseIndex(refusals.cases)
-    with (
-        loading(project=project, now=now, problems=problems, index=index) as load,
-        ThreadPoolExecutor(1, "hashing") as beside,  # which needs no turn of Python's
-    ):
+    with loading(project=project, now=now, problems=problems, index=index) as load, _thread_beside() as beside:
         intake = _Intake(manifest, load, progress, index, beside)
         comparison, further = intake.read()
         known = IntakeReport([one.as_dict() for one in intake.files], len(refusals.rows), len(refusals.cases))
@@ -117,6 +115,16 @@ def audit_open(
     draft_size(audit=audit)
     columns_check(audit=audit, manifest=manifest, labels=_labels(manifest, intake.index, problems))
     return Opened(audit, intake.files, summary_of(comparison).integrity)
+
+
+@contextmanager
+def _thread_beside() -> Iterator[ThreadPoolExecutor]:
+    """For what needs no turn of Python's. What it has not begun when the block ends is left."""
+    pool = ThreadPoolExecutor(1, "beside")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _refuse_retired_holdout(project: Project, manifest: Manifest) -> None:
