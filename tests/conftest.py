@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connections
 from django.test import TransactionTestCase, override_settings
 from kombu import pools
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import celery_app
 from config.embedded import broker_url, embedded_broker, embedded_worker
@@ -41,6 +42,22 @@ def _no_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _nothing_counted() -> Iterator[None]:
     """No test is throttled by what another asked: a person of the same number is somebody else there."""
     with override_settings(CACHES={"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_listed_once() -> Iterator[None]:
+    """Every test client makes the middleware anew, which lists all static files anew: they are the same for the run."""
+    listing, listed = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def once(middleware: WhiteNoiseMiddleware) -> None:
+        if not listed:
+            listing(middleware)
+            listed.update(middleware.files)
+        middleware.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", once)
         yield
 
 
