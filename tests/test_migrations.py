@@ -120,7 +120,7 @@ def test_items_of_an_earlier_release_get_the_question_of_their_case(monkeypatch:
     monkeypatch.setattr(filling, "CHUNK", 2)
     queue = factories.make_queue(factories.make_project(), 3)
     given = list(queue.items.order_by("rank").values_list("question", flat=True))
-    Item.objects.update(question="")
+    Item.objects.update(question="0" * 64)
     filling.fill(apps, None)
     found = queue.items.order_by("rank").values_list("question", flat=True)
     assert list(found) == given == [text_hash(f"question c{number:03d}") for number in (1, 2, 3)]

@@ -22,7 +22,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField("item", "question", models.CharField(max_length=64, default="", db_default="")),
+        migrations.AddField("item", "question", models.CharField(max_length=64, default=""), preserve_default=False),
         migrations.AddIndex("item", models.Index(fields=["question"], name="item_by_question")),
         migrations.RunPython(fill, migrations.RunPython.noop),
+        migrations.AddConstraint(
+            "item",
+            models.CheckConstraint(condition=~models.Q(question=""), name="an_item_has_the_question_of_its_case"),
+        ),
     ]

@@ -60,7 +60,7 @@ class Item(models.Model):
 
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="items")
     case = models.ForeignKey(Case, models.PROTECT, related_name="items")
-    question = models.CharField(max_length=64, default="", db_default="")
+    question = models.CharField(max_length=64)
     rank = models.PositiveIntegerField(null=True)
     state = models.CharField(max_length=10, choices=ItemState.choices, default=ItemState.OPEN)
 
@@ -69,6 +69,7 @@ class Item(models.Model):
             models.UniqueConstraint(fields=["queue", "case"], name="one_item_per_case_in_a_queue"),
             models.UniqueConstraint(fields=["queue", "rank"], name="one_item_per_rank_in_a_queue"),
             models.CheckConstraint(condition=models.Q(state__in=ItemState.values), name="item_state_is_known"),
+            models.CheckConstraint(condition=~models.Q(question=""), name="an_item_has_the_question_of_its_case"),
         ]
         indexes = [
             models.Index(fields=["queue", "state"], name="item_by_state"),

@@ -57,15 +57,10 @@ def read_cases(
         if not columns_are_there(columns, tables, gathered):
             return
         occurrences, columns_of_id = Occurrences(source.layout.occurrence), source.join.columns
-        key = columns_of_id[0] if len(columns_of_id) == 1 else None
         placed = PlacedRows(tables, gathered)
         for place, row in placed:
             tally.rows += 1
-            case_id: str | Problem
-            if key is not None:
-                case_id = row.cells[key]
-            else:
-                case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
+            case_id = case_id_of(row, columns_of_id) if columns_of_id else str(place)
             if isinstance(case_id, Problem):
                 gathered.add(case_id)
                 continue

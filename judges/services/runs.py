@@ -50,8 +50,7 @@ CACHE_STATES = frozenset(CacheState.values)
 JUDGMENT = ("id", "run_id", "artifact_id", *STATED, "provenance")
 JUDGMENT_TYPES = (*["bigint"] * 3, "varchar", "text", *["varchar"] * 6, "float8", "bigint", "float8", "varchar")
 # Where nothing more is recorded: the database has the rest by itself, and need not be told of millions.
-BARE = ("id", "run_id", "artifact_id", "raw_hash", "recorded_label", "provenance")
-BARE_TYPES = (*["bigint"] * 3, "varchar", "text", "varchar")
+BARE, BARE_TYPES = (*JUDGMENT[:5], JUDGMENT[-1]), (*JUDGMENT_TYPES[:5], JUDGMENT_TYPES[-1])
 READING = ("judgment_id", "reader_id", "state", "raw_label", "reason", "verdict")
 READING_TYPES = ("bigint", "bigint", "varchar", "text", "varchar", "varchar")
 ARTIFACTS_BY_CASE = """

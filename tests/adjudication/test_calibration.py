@@ -447,3 +447,12 @@ def test_calibration_holds_what_its_constraints_say(project: Project) -> None:
     }.items():
         with pytest.raises(IntegrityError, match=sentence), transaction.atomic():
             Calibration.objects.create(queue=queue, salt="s", at=NOW, **odd)
+
+
+def test_item_without_the_question_of_its_case_is_refused(project: Project) -> None:
+    """Who has met a question could not be told, and would be served the anchor that shows its label."""
+    queue = factories.make_queue(project, 1)
+    case = queue.items.get().case
+    queue.items.all().delete()
+    with pytest.raises(IntegrityError, match="an_item_has_the_question_of_its_case"), transaction.atomic():
+        Item.objects.create(queue=queue, case=case, rank=1)

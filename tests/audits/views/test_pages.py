@@ -137,7 +137,7 @@ def test_names_are_shown_as_the_characters_they_are(draft: Audit, read: Page) ->
 
 def test_cases_settled_outside_the_sample_are_said_apart(registered: Audit, read: Page) -> None:
     case = registered.comparison.case_set.cases.exclude(draws__audit=registered).first()
-    Item.objects.create(queue=registered.queue, case=case, state="settled")
+    Item.objects.create(queue=registered.queue, case=case, question=case.input_hash, state="settled")
     assert "1 settled cases stand outside the sample, and no interval uses them." in read("audits/swap-1/monitor")
 
 
