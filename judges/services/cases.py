@@ -99,7 +99,8 @@ def _cases_written(load: Load, case_set: CaseSet, rows: list[CaseRow], partition
             version += content != _content_hash(input_hash, row, partition)
         slices = _as_json_once(tuple(row.slices.items()))
         values.append((set_pk, row.case_id, version, input_hash, slices, row.partition or partition, row.cluster))
-    return lambda: _write_noted(load, Case, CASE, case_set, rows, values)
+    keyed = _keyed(load, Case, case_set, rows, values)
+    return lambda: rows_write(Case, CASE, keyed)
 
 
 @lru_cache(maxsize=1000)
@@ -108,18 +109,20 @@ def _as_json_once(slices: tuple[tuple[str, str], ...]) -> str:
     return as_json(dict(slices))
 
 
-def _write_noted(
+def _keyed(
     load: Load,
     model: type[Case | Artifact],
-    columns: Sequence[str],
     target: Loaded,
     rows: Sequence[CaseRow | ArtifactRow],
     values: list[tuple[Any, ...]],
-) -> None:
-    """Write values without their keys, one for each row; what refers to them will need the keys."""
+) -> list[tuple[Any, ...]]:
+    """Values with their keys, one for each row, in the order of the file; what refers to them will need the keys. None
+    where a problem keeps them from being written."""
+    if load.problems.total:
+        return []
     keys = ids_taken(model, len(values))
-    rows_write(model, columns, [(key, *row) for key, row in zip(keys, values, strict=True)])
     load.keys.note(target, rows, keys)
+    return [(key, *row) for key, row in zip(keys, values, strict=True)]
 
 
 def artifacts_load(
@@ -172,4 +175,5 @@ def _artifacts_written(load: Load, system: SystemVersion, rows: list[ArtifactRow
             parts, evidence_hash = as_json(named), sequence_hash(evidence)
         written.append(row)
         values.append((case, system_pk, parts, output, evidence_hash))
-    return lambda: _write_noted(load, Artifact, ARTIFACT, system, written, values)
+    keyed = _keyed(load, Artifact, system, written, values)
+    return lambda: rows_write(Artifact, ARTIFACT, keyed)

@@ -81,7 +81,7 @@ class Load:
         self.problems = Problems() if problems is None else problems
         self.conflicts = 0
         self.writer = Writer()
-        self.texts = IncomingTexts(project)
+        self.texts = IncomingTexts(project, self.writer)
         self.keys = WrittenKeys(index)
         self.targets: list[Loaded] = []
         self._touched = 0.0
@@ -109,10 +109,11 @@ class Load:
         self.problems.add(problem)
 
     def touch(self) -> None:
-        """Say, once in a while, that the load is alive. Part of each chunk's transaction."""
+        """Say, once in a while, that the load is alive. Part of each chunk's transaction: of two at a time the one that
+        says it keeps the target until it is stored, and the other need not."""
         if monotonic() - self._touched > TOUCHED_EVERY:
-            self._still_loading(touched_at=timezone.now())
             self._touched = monotonic()
+            self._still_loading(touched_at=timezone.now())
 
     def beat(self) -> None:
         """The same between two chunks, which may be far apart, and from another thread. What was removed stays so."""

@@ -10,6 +10,8 @@ from django.db import IntegrityError, connection, models, transaction
 
 # Rows of one statement on SQLite, which for every statement begins, writes the table's last key and ends anew.
 TOGETHER = 50
+# SQLite numbers a table's rows from its first row on; here its first keys may be taken before it has a row.
+NUMBERED = "INSERT INTO sqlite_sequence SELECT %s, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = %s)"
 LISTED = {
     "sqlite": "IN (SELECT value FROM json_each(%s))",
     "postgresql": "= ANY(ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))",
@@ -17,14 +19,14 @@ LISTED = {
 
 
 def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
-    """Keys for so many new rows, which nobody else gets. Part of the transaction that writes them."""
+    """Keys for so many new rows, growing, which nobody else gets: those that are not used are nobody's."""
     table = model._meta.db_table
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            # The transaction holds the one right to write, so the next keys are ours.
-            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
-            last = (cursor.fetchone() or (0,))[0]
-            return range(last + 1, last + 1 + number)
+            cursor.execute(NUMBERED, [table, table])
+            cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s RETURNING seq", [number, table])
+            last = cursor.fetchone()[0]
+            return range(last + 1 - number, last + 1)
         sequence = "(SELECT pg_get_serial_sequence(%s, 'id')::regclass)"  # looked up once, not for every key
         cursor.execute(f"SELECT nextval({sequence}) FROM generate_series(1, %s)", [table, number])  # noqa: S608
         return [key for (key,) in cursor.fetchall()]

@@ -126,13 +126,14 @@ def _judgments_written(
     recorded = [row.case_id for row in rows if row.recorded is not NOTHING_RECORDED]
     shown = _artifacts(system, recorded) if recorded else {}
     stated_of = _stated if recorded else _bare
-    read, add_text = None if reader is None else reading_by(reader), load.texts.add
+    read, reader_pk, add_text = reader and reading_by(reader), reader and reader.pk, load.texts.add
 
     def ask(case_ids: list[str]) -> dict[str, int]:
         return {case_id: artifact.pk for case_id, artifact in _artifacts(system, case_ids).items()}
 
     judgments, readings = [], []
-    for row, artifact in zip(rows, load.keys.of(system, rows, ask), strict=True):
+    keys, artifacts = ids_taken(Judgment, len(rows)), load.keys.of(system, rows, ask)
+    for row, key, artifact in zip(rows, keys, artifacts, strict=True):
         if artifact == NONE:
             if whole:
                 what = f"a judgment of a case for which {system} has no artifact"
@@ -144,19 +145,15 @@ def _judgments_written(
                 load.problems.add(_unknown_cache_state(row.number, stated[CACHE], file))
             cache = row.recorded.provenance.get("cache", "")
             mark = provenance_mark(shown[row.case_id], seen=stated[SEEN], cache=cache, repackaged=repackaged)
-        judgments.append((run_pk, artifact, *stated, mark))
+        judgments.append((key, run_pk, artifact, *stated, mark))
         if read is not None:
-            readings.append(read(row.label, row.raw, mark))
+            readings.append((key, reader_pk, *read(row.label, row.raw, mark)))
     columns, types = (JUDGMENT, JUDGMENT_TYPES) if recorded else (BARE, BARE_TYPES)
 
     def write() -> None:
-        keys = ids_taken(Judgment, len(judgments))
-        stored = [(key, *row) for key, row in zip(keys, judgments, strict=True)]
-        rows_write(Judgment, columns, stored, types=types)
+        rows_write(Judgment, columns, judgments, types=types)
         if reader is not None:
-            by = reader.pk
-            read_by = [(key, by, *row) for key, row in zip(keys, readings, strict=True)]
-            rows_write(Reading, READING, read_by, types=READING_TYPES)
+            rows_write(Reading, READING, readings, types=READING_TYPES)
 
     return write
 

@@ -30,7 +30,6 @@ WORTH_COMPRESSING = 2048  # bytes; below, setting a compressor up takes longer t
 REMEMBERED = 100_000
 HELD = 16 << 20  # bytes in memory, beyond which texts go to files
 SPOOLED = 1 << 30  # bytes in files, beyond which texts are stored
-LINES = 2  # chunks that are being stored at a time, in no order: a server has always one to do
 SHELVES = 64  # one for each range of hashes: what is stored together is read into memory
 STORED_BLOCK = struct.Struct("<3sHH")
 DROPPED = "This text was dropped by the project's retention; only its hash is kept."
@@ -45,9 +44,9 @@ class IncomingTexts:
     write a page of it, and the more there are the worse. In order, each page is written once.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, writer: Writer) -> None:
         self.project = project
-        self._writer = Writer(LINES)
+        self._writer = writer
         self._number = 0
         self._held = _shelves()
         self._held_bytes = 0
@@ -89,7 +88,7 @@ class IncomingTexts:
             yield from range(number, number + len(chunk))
             number += len(chunk)
         self._writer.finish()
-        self._files_close()
+        self.close()
         self._held_bytes, self._shelved_bytes, self._number = 0, 0, 0
 
     def _write(self, texts: list[Text]) -> None:
@@ -121,10 +120,6 @@ class IncomingTexts:
         self._held, self._held_bytes = _shelves(), 0
 
     def close(self) -> None:
-        self._writer.close()
-        self._files_close()
-
-    def _files_close(self) -> None:
         while self._files:
             self._files.pop().close()
 

@@ -6,21 +6,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import connection, transaction
 
+LINES = 2  # pieces under way at a time: the server has one to store while the other is on its way to it
+
 Work = Callable[[], None]
 
 
 class Writer:
-    """Does pieces of writing, a transaction each.
+    """Does pieces of writing, a transaction each, several at a time and in no order.
 
     PostgreSQL stores pieces while Python is free for the next: there threads with a connection of their own wait for
     it. Within a transaction, which nobody else sees into, and on SQLite, whose writing keeps this process busy, each
     piece is done before the next is taken.
-
-    With one line pieces are stored in the order given. With several, as many are under way at a time.
     """
 
-    def __init__(self, lines: int = 1) -> None:
-        self.lines = lines
+    def __init__(self) -> None:
         self._threads: deque[ThreadPoolExecutor] = deque()
         self._under_way: deque[Future[None]] = deque()
 
@@ -30,8 +29,8 @@ class Writer:
             _stored(work)
             return
         if not self._threads:
-            self._threads.extend(ThreadPoolExecutor(1, f"writer-{number}") for number in range(self.lines))
-        if len(self._under_way) == self.lines:
+            self._threads.extend(ThreadPoolExecutor(1, f"writer-{number}") for number in range(LINES))
+        if len(self._under_way) == LINES:
             self._under_way.popleft().result()
         self._under_way.append(self._threads[0].submit(_stored, work))
         self._threads.rotate()

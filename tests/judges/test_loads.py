@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -21,8 +22,9 @@ from judges.services import cases, loads, texts
 from judges.services.cases import artifacts_load, case_set_load
 from judges.services.loads import LoadCounts
 from judges.services.publishing import generator_ensure
-from judges.services.rows import TOGETHER, found
+from judges.services.rows import TOGETHER, found, ids_taken, rows_write
 from judges.services.runs import readings_make, run_load
+from judges.services.writing import Writer
 from tests import factories
 from tests.factories import NOW, artifact_row, case_row, judgment_row
 
@@ -325,9 +327,7 @@ def test_texts_with_odd_characters_come_back_byte_for_byte(project: Project) -> 
         "שלום 漢字 🙂",
     ]
     for _ in range(2):  # the second time all are there
-        with closing(texts.IncomingTexts(project)) as incoming:
-            hashes = [incoming.add(text) for text in [*odd, *odd]]
-            assert len(list(incoming.store())) == len(odd)
+        hashes = _stored_texts(project, [*odd, *odd], new=len(odd))
     assert texts.texts_of(project=project, hashes=hashes) == dict(zip(hashes, odd, strict=False))
     assert Blob.objects.count() == len(odd)
 
@@ -342,10 +342,10 @@ def test_text_that_is_there_is_found_among_many_new_ones(project: Project, monke
     assert Blob.objects.count() == len(many)
 
 
-def _stored_texts(project: Project, given: list[str]) -> list[str]:
-    with closing(texts.IncomingTexts(project)) as incoming:
+def _stored_texts(project: Project, given: list[str], new: int | None = None) -> list[str]:
+    with closing(Writer()) as writer, closing(texts.IncomingTexts(project, writer)) as incoming:
         hashes = [incoming.add(text) for text in given]
-        assert len(list(incoming.store())) == len(given)
+        assert len(list(incoming.store())) == (len(given) if new is None else new)
     return hashes
 
 
@@ -373,3 +373,32 @@ def test_keys_of_what_a_load_wrote_are_kept_and_those_of_a_set_that_was_there_as
     answers = {case_id: text_hash(f"answer {case_id}") for case_id in "ab"}
     assert (loaded("v1"), asked) == (answers, [])
     assert (loaded("v2"), asked) == (answers, [["a", "b"]])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite writes one chunk after the other")
+def test_keys_follow_the_file_though_a_later_chunk_is_stored_first(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [case_row(case_id, number) for number, case_id in enumerate("dacb", 1)]
+    stored, later = [], Event()
+
+    def write(model: type[Case], columns: Any, rows: list[Any]) -> None:
+        if rows[0][2] == "d":
+            assert later.wait(10)
+        rows_write(model, columns, rows)
+        stored.append(rows[0][2])
+        later.set()
+
+    monkeypatch.setattr(loads, "CHUNK", 1)
+    monkeypatch.setattr(cases, "rows_write", write)
+    case_set, _ = _cases(project, given)
+    assert stored[0] == "a"
+    assert list(case_set.cases.order_by("pk").values_list("case_id", flat=True)) == list("dacb")
+
+
+def test_keys_that_were_taken_are_nobody_elses_even_before_the_first_row(project: Project) -> None:
+    first, second = list(ids_taken(Blob, 3)), list(ids_taken(Blob, 2))
+    blob = Blob.objects.create(project=project, sha256="0" * 64, content=b"")
+    keys = [*first, *second, blob.pk]
+    assert (len(keys), keys) == (6, sorted(set(keys)))
