@@ -79,6 +79,19 @@ def test_reference_never_comes_to_point_to_nothing(case_set: CaseSet, attempt: C
     assert list(Case.objects.values_list("case_set__name", flat=True)) == ["cases"]
 
 
+def test_one_row_that_refers_to_nothing_is_refused_among_many_that_share_what_they_refer_to(case_set: CaseSet) -> None:
+    sets = [case_set.pk, case_set.pk, 10**6, case_set.pk]
+    rows = [
+        Case(case_set_id=pk, case_id=str(number), input_hash="0" * 64, partition="smoke")
+        for number, pk in enumerate(sets)
+    ]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Case.objects.bulk_create(rows)
+    assert Case.objects.count() == 0
+    Case.objects.bulk_create([row for row in rows if row.case_set_id == case_set.pk])
+    assert Case.objects.count() == 3
+
+
 def test_what_nothing_refers_to_any_more_can_be_removed(case_set: CaseSet) -> None:
     made(case_set).delete()
     case_sets = CaseSet.objects.filter(pk=case_set.pk)
