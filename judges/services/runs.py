@@ -126,7 +126,8 @@ def _judgments_written(
     recorded = [row.case_id for row in rows if row.recorded is not NOTHING_RECORDED]
     shown = _artifacts(system, recorded) if recorded else {}
     stated_of = _stated if recorded else _bare
-    read, reader_pk, add_text = reader and reading_by(reader), reader and reader.pk, load.texts.add
+    read, reader_pk = (None, None) if reader is None else (reading_by(reader), reader.pk)
+    add_text = load.texts.add
 
     def ask(case_ids: list[str]) -> dict[str, int]:
         return {case_id: artifact.pk for case_id, artifact in _artifacts(system, case_ids).items()}
