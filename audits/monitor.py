@@ -11,6 +11,7 @@ from django.db.models.query import QuerySet
 from adjudication.models import Item, ItemState, Lease, Skip
 from audits.answers import pace_of
 from audits.exports.wording import (
+    ESTIMANDS,
     POLICIES,
     agreement_words,
     conclusion,
@@ -63,6 +64,7 @@ def monitor_context(audit: Audit, mark: str, now: datetime) -> dict[str, Any]:
         "standing": standing,
         "look": look,
         "half_width": half_width,
+        "estimand_words": ESTIMANDS.get(audit.plan["estimand"], audit.plan["estimand"]),
         "policy_words": POLICIES[audit.plan["policy"]],
         "in_force": f"{policy_now(look.result)}: in force" if look else "",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "",

@@ -91,6 +91,7 @@ def test_interval_stands_with_its_policy_its_n_and_the_others_beside_it(watched:
     chart = LookChart.objects.get()
     assert f'<img src="/p/alpha/audits/swap-1/chart-{chart.look_id}.svg"' in text
     assert "The table of looks has every value." in text
+    assert "<caption>How much more often the new judge is right than the old one, in percentage points, after" in text
 
 
 def test_one_sentence_says_what_may_be_concluded_and_what_is_still_needed(registered: Audit, read: Page) -> None:
