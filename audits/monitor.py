@@ -64,7 +64,7 @@ def monitor_context(audit: Audit, mark: str, now: datetime) -> dict[str, Any]:
         "standing": standing,
         "look": look,
         "half_width": half_width,
-        "estimand_words": ESTIMANDS.get(audit.plan["estimand"], audit.plan["estimand"]),
+        "estimand_words": ESTIMANDS[audit.plan["estimand"]],
         "policy_words": POLICIES[audit.plan["policy"]],
         "in_force": f"{policy_now(look.result)}: in force" if look else "",
         "conclusion": conclusion(look.result, half_width=half_width) if look else "",

@@ -52,7 +52,7 @@ def plan_context(audit: Audit) -> dict[str, Any]:
         "rows": rows,
         "total": sum(row.labels for row in rows),
         "cases": sum(row.size for row in rows),
-        "estimand_words": ESTIMANDS.get(audit.plan["estimand"], ""),
+        "estimand_words": ESTIMANDS[audit.plan["estimand"]],
         "side_words": SIDES.get(audit.plan["side"] or "", ""),
         "target_words": TARGETS[audit.plan["target"]],
         "predictor_words": PREDICTORS[predictor_of(audit.plan)],

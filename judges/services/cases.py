@@ -116,8 +116,8 @@ def _keyed(
     rows: Sequence[CaseRow | ArtifactRow],
     values: list[tuple[Any, ...]],
 ) -> list[tuple[Any, ...]]:
-    """Values with their keys, one for each row, in the order of the file; what refers to them will need the keys. None
-    where a problem keeps them from being written."""
+    """Values with their keys, one for each row, in the order of the file; what refers to them will need the keys. After
+    a problem nothing is written any more, and nothing may seem to be."""
     if load.problems.total:
         return []
     keys = ids_taken(model, len(values))

@@ -16,14 +16,14 @@ class AboutCase(Protocol):
 
 
 class WrittenKeys:
-    """What was written under each target, by the place of its case in the case source: eight bytes for each."""
+    """What a load writes under each target, by the place of its case in the case source: eight bytes for each."""
 
     def __init__(self, index: CaseIndex) -> None:
         self._index = index
         self._keys: dict[Loaded, array[int]] = {}
 
     def note(self, target: Loaded, rows: Sequence[AboutCase], keys: Sequence[int]) -> None:
-        """Keep the keys of rows that are written now, where they come from files whose cases are counted."""
+        """Keep the keys of rows that are about to be written, where they come from files whose cases are counted."""
         if not len(self._index):
             return
         places, row_of = self._keys.setdefault(target, array("q")), self._index.row_of

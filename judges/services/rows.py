@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, models, transaction
 TOGETHER = 50
 # SQLite numbers a table's rows from its first row on; here its first keys may be taken before it has a row.
 NUMBERED = "INSERT INTO sqlite_sequence SELECT %s, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = %s)"
+TAKEN = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s RETURNING seq"
 LISTED = {
     "sqlite": "IN (SELECT value FROM json_each(%s))",
     "postgresql": "= ANY(ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))",
@@ -21,11 +22,12 @@ LISTED = {
 def ids_taken(model: type[models.Model], number: int) -> Sequence[int]:
     """Keys for so many new rows, growing, which nobody else gets: those that are not used are nobody's."""
     table = model._meta.db_table
-    with transaction.atomic(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.execute(NUMBERED, [table, table])
-            cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s RETURNING seq", [number, table])
-            last = cursor.fetchone()[0]
+            with transaction.atomic():
+                cursor.execute(NUMBERED, [table, table])
+                cursor.execute(TAKEN, [number, table])
+                last = cursor.fetchone()[0]
             return range(last + 1 - number, last + 1)
         sequence = "(SELECT pg_get_serial_sequence(%s, 'id')::regclass)"  # looked up once, not for every key
         cursor.execute(f"SELECT nextval({sequence}) FROM generate_series(1, %s)", [table, number])  # noqa: S608
