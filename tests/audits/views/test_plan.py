@@ -214,6 +214,19 @@ def test_plan_whose_integrity_fails_has_no_button_and_says_why(project: Project,
     assert "A rule of the manifest does not hold. Mend the input" in listed
 
 
+@pytest.mark.parametrize("under_way", [False, True])
+def test_plan_whose_integrity_holds_is_never_said_to_be_held_up_by_it(
+    draft: Audit, lead: Client, people: People, read: Page, under_way: bool
+) -> None:
+    if under_way:
+        job_ask(audit=draft, kind=JobKind.REGISTER, actor=people["lead"], now=NOW)
+    else:
+        audit_register(audit=draft, actor=people["lead"], now=NOW)
+    text = read("audits/swap-1/plan")
+    assert "Register the plan and draw" not in text
+    assert "The plan cannot be registered" not in text
+
+
 def test_sample_is_extended_through_the_page(registered: Audit, lead: Client, people: People) -> None:
     rows = lead.get("/p/alpha/audits/swap-1/extend").context["rows"]
     wanted = {row.field: row.labels + (2 if row.name == "agree" else 0) for row in rows}
